@@ -24,14 +24,16 @@ struct StateLock {
     struct Kept {
         /// The file, left open.
         var file: IdentifiedDescriptor?
-        /// Whether the last one here has waited for another process in vain.
+        /// When somebody here has last waited for another process in vain; nil when the lock was had since.
         ///
-        /// The threads behind it do not wait as long, one after another, for a process that hangs.
-        fileprivate var isHeldElsewhere = false
+        /// The threads right behind do not wait as long, one after another, for a process that hangs.
+        fileprivate var gaveUp: ContinuousClock.Instant?
     }
 
-    /// How long the lock is waited for after somebody has waited in vain.
+    /// How long the lock is waited for right after somebody has waited in vain.
     private static let shortPatience: Duration = .milliseconds(100)
+    /// How long after that.
+    private static let hurry: Duration = .seconds(2)
 
     /// Waits for the lock, at most for `patience`.
     ///
@@ -48,7 +50,9 @@ struct StateLock {
         patience: Duration = StateFolder.patience
     ) throws(RootError) {
         self.folder = folder
-        let deadline = ContinuousClock.now + (kept.isHeldElsewhere ? min(patience, Self.shortPatience) : patience)
+        let now = ContinuousClock.now
+        let isHurried = kept.gaveUp.map { now - $0 < Self.hurry } ?? false
+        let deadline = now + (isHurried ? min(patience, Self.shortPatience) : patience)
         while true {
             let file: IdentifiedDescriptor
             if let known = kept.file {
@@ -60,9 +64,9 @@ struct StateLock {
             let isHeld: Bool
             do throws(RootError) {
                 isHeld = try Self.acquire(file, until: deadline)
-                kept.isHeldElsewhere = false
+                kept.gaveUp = nil
             } catch {
-                if error == .busy, patience > Self.shortPatience { kept.isHeldElsewhere = true }
+                if error == .busy, patience > Self.shortPatience { kept.gaveUp = .now }
                 throw error
             }
             // If somebody removed the file meanwhile, our lock is on a file that nobody else uses.
@@ -112,6 +116,8 @@ struct StateLock {
         let flags = O_RDWR | O_NOFOLLOW | (creating ? O_CREAT : 0)
         let opened = unsafe sys_openat(folder.number, name, flags, 0o600)
         if opened == -ENOENT, !creating { throw .notFound }
+        // The state of an earlier start as another user, of which the log told at the start.
+        if opened == -EACCES || opened == -EPERM { throw .forbidden }
         try checkState(opened, "open a lock in .shareserve", name)
         return try IdentifiedDescriptor(adopting: opened, "fstat state")
     }

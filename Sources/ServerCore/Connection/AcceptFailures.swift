@@ -56,6 +56,9 @@ final class AcceptFailures: ChannelInboundHandler {
             try? channel.syncOptions?.setOption(.autoRead, value: true)
             return
         }
+        guard copy >= 0 else {
+            return listener.engine.logger.critical("no more connections are accepted: start the server anew")
+        }
         listener.reopen(socket, copy)
     }
 }

@@ -1,4 +1,5 @@
 import CSyscalls
+import DirectoryRoot
 import Dispatch
 import Logging
 import ServerCore
@@ -33,8 +34,8 @@ final class Signals: Sendable {
     let readings: [Reading]
     /// A separate queue for the log messages: signals must be obeyed even if nobody reads the log.
     private let speaking = DispatchQueue(label: "signals")
-    /// Another one for the files that are read again: signals must be obeyed even if their disk hangs.
-    private let reloading = DispatchQueue(label: "reload")
+    /// Held while files are read again.
+    private let reading = Mutex(())
     /// Whether files are to be read again, and nobody has begun to.
     private let isReloadDue = Atomic<Bool>(false)
 
@@ -60,9 +61,17 @@ final class Signals: Sendable {
     private static let queue = Mutex<AsyncStream<Int32>.Continuation?>(nil)
 
     private static let ending = set([SIGTERM, SIGINT])
+    /// How many signals to end were queued, and are not obeyed yet.
+    private static let unobeyed = Atomic<Int>(0)
+    /// Whether the first thread is queueing a signal.
+    private static let isQueueing = Atomic<Bool>(false)
 
     /// Has the signals wait for ``receive()``; to be called while there is only one thread, whose mask all others get.
-    static func hold() { mask(SIG_BLOCK, [SIGTERM, SIGINT, SIGHUP, SIGALRM]) }
+    static func hold() {
+        // An alarm of whoever started the program is not for the server.
+        alarm(0)
+        mask(SIG_BLOCK, [SIGTERM, SIGINT, SIGHUP, SIGALRM])
+    }
 
     /// Receives the signals for good.
     ///
@@ -70,14 +79,24 @@ final class Signals: Sendable {
     static func receive() -> Never {
         mask(SIG_UNBLOCK, [SIGALRM])
         var all = set([SIGTERM, SIGINT, SIGHUP])
+        var lastToEnd: ContinuousClock.Instant?
         while true {
             var number: Int32 = 0
             guard unsafe sigwait(&all, &number) == 0 else { continue }
             if let queue = queue.withLock({ $0 }) {
-                // While the system has no more threads, the runtime does not return from this.
+                if number != SIGHUP {
+                    // While the system has no more threads, the runtime can't obey the one before.
+                    let isLate = lastToEnd.map { .now - $0 > .seconds(1) } ?? false
+                    if isLate, unobeyed.load(ordering: .acquiring) > 0 { _exit(128 + number) }
+                    unobeyed.wrappingAdd(1, ordering: .relaxed)
+                    lastToEnd = .now
+                }
+                // Nor does it return from this.
+                isQueueing.store(true, ordering: .relaxed)
                 alarm(1)
                 queue.yield(number)
                 alarm(0)
+                isQueueing.store(false, ordering: .relaxed)
             } else {
                 mask(SIG_UNBLOCK, [number])
                 raise(number)
@@ -87,7 +106,8 @@ final class Signals: Sendable {
     }
 
     /// What the alarm does: the next signal to end ends the process at once.
-    private static func endWithTheNext() -> Never {
+    private static func endWithTheNext() {
+        guard isQueueing.load(ordering: .relaxed) else { return }
         var ending = ending
         var number = SIGTERM
         unsafe sigwait(&ending, &number)
@@ -150,6 +170,7 @@ final class Signals: Sendable {
                 log(.info, "shutting down; send the signal again to stop at once")
                 endWhateverIsWritten()
             }
+            if signal != SIGHUP { Self.unobeyed.wrappingSubtract(1, ordering: .releasing) }
         }
     }
 
@@ -158,12 +179,19 @@ final class Signals: Sendable {
 
     /// Reads the files again, one reload after the other; a signal that arrives before the next one has begun needs none
     /// of its own.
+    ///
+    /// On a thread for that: signals must be obeyed even if the files' disk hangs.
     private func reload() {
         guard !isReloadDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        reloading.async { [self] in
-            isReloadDue.store(false, ordering: .sequentiallyConsistent)
-            readAgain()
+        let isStarted = OwnThread.start("reload") { [self] in
+            reading.withLock { _ in
+                isReloadDue.store(false, ordering: .sequentiallyConsistent)
+                readAgain()
+            }
         }
+        guard !isStarted else { return }
+        isReloadDue.store(false, ordering: .sequentiallyConsistent)
+        log(.error, "could not reload: the system has no thread for it")
     }
 
     private func readAgain() {

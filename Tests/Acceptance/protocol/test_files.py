@@ -715,17 +715,14 @@ def test_nor_for_those_of_whom_no_more_is_read(serve, tls, version, fields, rest
     with open(server.root / "large", "wb") as file:
         file.truncate(1 << 40)
 
-    def open_files():
-        return sum(os.readlink(file.path).endswith("/large") for file in os.scandir(f"/proc/{server.pid}/fd"))
-
     for _ in range(3):
         with Wire(server, tls=tls or None) as wire:
             wire.request("HEAD", "/large", *fields, "Want-Repr-Digest: sha-256=10", version=version)
             wire.socket.settimeout(0.2)
             with contextlib.suppress(TimeoutError):
                 wire.send(rest)
-            wait_until(lambda: open_files() > 0, "one is begun")
-    wait_until(lambda: open_files() == 0, "nobody works on any of them")
+            wait_until(lambda: server.opened("/large") > 0, "one is begun")
+    wait_until(lambda: server.opened("/large") == 0, "nobody works on any of them")
 
 
 @pytest.mark.parametrize("version, fields, rest", [

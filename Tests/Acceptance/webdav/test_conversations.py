@@ -1,6 +1,5 @@
 """What clients that cannot run here say, request by request: Finder, Windows, Office, Zotero, Joplin, Obsidian, KeePass."""
 
-import os
 import re
 import unicodedata
 import urllib.parse
@@ -276,14 +275,11 @@ def test_nobody_recalculates_check_sums_for_clients_that_have_gone(server):
     with open(server.root / "large", "wb") as file:
         file.truncate(1 << 40)
 
-    def open_files():
-        return sum(os.readlink(file.path).endswith("/large") for file in os.scandir(f"/proc/{server.pid}/fd"))
-
     for _ in range(5):
         with Wire(server) as wire:
             wire.request("PATCH", "/large", "X-Recalculate-Hash: sha1", body="")
-    wait_until(lambda: open_files() > 0, "they are begun")
-    wait_until(lambda: open_files() == 0, "nobody works on any of them")
+    wait_until(lambda: server.opened("/large") > 0, "they are begun")
+    wait_until(lambda: server.opened("/large") == 0, "nobody works on any of them")
 
 
 def test_xml_without_a_content_type(wire):

@@ -34,7 +34,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// How long more of them may be added to the first piece.
     ///
     /// Ordinary folders that the kernel has in memory are then sent whole, which saves a change of threads and the
-    /// framing of a stream: a quarter of what a folder of 100 members costs.
+    /// framing of a stream: a third of what a folder of 100 members costs.
     private static let firstTime = Duration.milliseconds(1)
     private static let batch = 512
     /// About 50 KB: what a slow client holds meanwhile.

@@ -35,7 +35,7 @@ final class Signals: Sendable {
     /// A separate queue for the log messages: signals must be obeyed even if nobody reads the log.
     private let speaking = DispatchQueue(label: "signals")
     /// Held while files are read again.
-    private let reading = Mutex(())
+    private let readingLock = Mutex(())
     /// Whether files are to be read again, and nobody has begun to.
     private let isReloadDue = Atomic<Bool>(false)
 
@@ -184,7 +184,7 @@ final class Signals: Sendable {
     private func reload() {
         guard !isReloadDue.exchange(true, ordering: .acquiringAndReleasing) else { return }
         let isStarted = OwnThread.start("reload") { [self] in
-            reading.withLock { _ in
+            readingLock.withLock { _ in
                 isReloadDue.store(false, ordering: .sequentiallyConsistent)
                 readAgain()
             }

@@ -26,7 +26,7 @@ package struct Resolver: Sendable {
     var system: RootHome.System { home.system }
     /// Whether the open root was removed; on a far file system, this may wait.
     var isHomeGone: Bool { home.isGone }
-
+    /// Whether what is at the root's path since then can't be opened by this process; waits for the disk.
     var isHomeOutOfReach: Bool { home.isOutOfReach }
     /// Where the root was opened, if it is not there any more; waits for the disk.
     var leftHome: String? { home.isElsewhere ? home.path : nil }

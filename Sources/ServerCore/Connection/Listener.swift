@@ -167,9 +167,9 @@ struct Listener {
             // Accepted sockets inherit it: this saves a system call for each connection.
             .serverChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .serverChannelInitializer { channel in
-                let overflow = AcceptFailures(listener: self, socket: socket)
+                let failures = AcceptFailures(listener: self, socket: socket)
                 do {
-                    try channel.pipeline.syncOperations.addHandler(overflow)
+                    try channel.pipeline.syncOperations.addHandler(failures)
                 } catch {
                     return channel.eventLoop.makeFailedFuture(error)
                 }

@@ -14,7 +14,7 @@ extension Request {
     ///
     /// A client that has merely finished sending can't be distinguished from one that is gone until something is sent
     /// to it: so an interim response, 102, is sent once a second, which the system of a closed client answers with a
-    /// reset. HTTP/1.0 has no interim responses: there it counts as gone.
+    /// reset. HTTP/1.0 has no interim responses: there it counts as gone after some seconds.
     package func endWithClient() {
         storage.exchange?.endWithClient()
     }

@@ -12,12 +12,18 @@ import time
 from server import wait_until
 
 
+class EndedEarly(Exception):
+    """The server was killed for a call of a thread in the background, before strace was at every thread."""
+
+
 @contextlib.contextmanager
 def traced(server, *options):
     """Has an strace with these options at every thread of a server."""
     tracer = subprocess.Popen(["strace", "-f", "-qq", *options, "-p", str(server.pid)], stderr=subprocess.PIPE)
 
     def is_held():
+        if not server.alive():
+            raise EndedEarly
         assert tracer.poll() is None, tracer.stderr.read()
         states = [path.read_text() for path in pathlib.Path(f"/proc/{server.pid}/task").glob("*/status")]
         return states and all(f"TracerPid:\t{tracer.pid}" in state for state in states)

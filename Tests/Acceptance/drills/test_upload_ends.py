@@ -12,7 +12,7 @@ from test_faults import as_nobody
 from test_hung_disk import Disk
 from test_limits import disk
 from test_tus import Tus
-from tracing import Trace, failing, killing
+from tracing import EndedEarly, Trace, failing, killing
 from wire import ConnectionClosed, Wire, ask
 
 __all__ = ["disk"]
@@ -24,12 +24,16 @@ def killed_at_its_end(server, path, call, step, restarts=True, **pairs):
     """Uploads a file, and is killed; gives the upload's address, or nothing when there was no such step."""
     tus = Tus(server)
     address = tus.create(len(CONTENT), path="/" + os.path.dirname(path), filename=os.path.basename(path), **pairs)
-    with killing(server, call, step):
-        try:
-            assert tus.patch(address, 0, CONTENT).status_code == 204
-            return tus, None
-        except requests.exceptions.ConnectionError:
-            wait_until(lambda: not server.alive(), "the server is killed")
+    try:
+        with killing(server, call, step):
+            try:
+                assert tus.patch(address, 0, CONTENT).status_code == 204
+                return tus, None
+            except requests.exceptions.ConnectionError:
+                wait_until(lambda: not server.alive(), "the server is killed")
+    except EndedEarly:
+        server.start()
+        return killed_at_its_end(server, path, call, step, restarts, **pairs)
     if restarts:
         server.start()
     return Tus(server), address

@@ -14,8 +14,8 @@ struct HTMLListing: ListingFormat {
     /// Whether this is a complete document.
     let isDocument: Bool
     let title: String
-    /// Whether it is read by programs that follow its links: they take bare names for members, sizes in Apache's
-    /// format, and an archive of the folder for one more file.
+    /// Whether it is read by programs that follow its links: they take bare names for members, dates and sizes in
+    /// Apache's order and format, and an archive of the folder for one more file.
     var isForPrograms = false
     /// The index of the first member on the page before this one, and on the one after it.
     var previous: Int?
@@ -38,8 +38,12 @@ struct HTMLListing: ListingFormat {
         writer.raw("</h1>\n")
         if rights.contains(.create) { form(&writer) }
         guard rights.contains(.read) else { return }
-        writer.raw("<table>\n<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Size</th>")
-        writer.raw("<th scope=\"col\">Modified (UTC)</th></tr></thead>\n<tbody>\n")
+        let (size, modified): (StaticString, StaticString) = ("Size", "Modified (UTC)")
+        writer.raw("<table>\n<thead><tr><th scope=\"col\">Name</th><th scope=\"col\">")
+        writer.raw(isForPrograms ? modified : size)
+        writer.raw("</th><th scope=\"col\">")
+        writer.raw(isForPrograms ? size : modified)
+        writer.raw("</th></tr></thead>\n<tbody>\n")
         if !path.elementsEqual("/".utf8) {
             writer.raw("<tr><td><a href=\"../\">../</a></td><td></td><td></td></tr>\n")
         }
@@ -54,10 +58,21 @@ struct HTMLListing: ListingFormat {
         writer.raw("\">")
         writer.html(member.name)
         if isDirectory { writer.raw("/") }
-        writer.raw("</a></td><td>")
-        if !isDirectory { isForPrograms ? writer.shortSize(size) : writer.size(size) }
+        writer.raw("</a></td>")
+        let modified = CalendarTime(seconds: member.attributes.modified.seconds)
+        guard !isForPrograms else {
+            // lftp drops the tags, and takes what is left for a size if it begins with one.
+            writer.raw("<td align=\"right\">")
+            writer.calendar(modified)
+            writer.raw("  </td><td align=\"right\">")
+            if isDirectory { writer.raw("  - ") } else { writer.shortSize(size) }
+            writer.raw("</td></tr>\n")
+            return
+        }
+        writer.raw("<td>")
+        if !isDirectory { writer.size(size) }
         writer.raw("</td><td>")
-        writer.calendar(CalendarTime(seconds: member.attributes.modified.seconds))
+        writer.calendar(modified)
         writer.raw("</td></tr>\n")
     }
 

@@ -20,10 +20,10 @@ extension TextWriter {
         raw(units[unit])
     }
 
-    /// Writes a number of bytes in the format of Apache's listings, for programs that parse those: `312`, `4.7M`.
+    /// Writes a number of bytes in the format of Apache's listings, for programs that parse those: `312 `, `4.7M`.
     mutating func shortSize(_ bytes: Int64) {
         var (rest, unit) = (Double(bytes), 0)
-        let units: [StaticString] = ["", "K", "M", "G", "T", "P", "E"]
+        let units: [StaticString] = [" ", "K", "M", "G", "T", "P", "E"]
         while rest >= 999.5, unit < units.count - 1 {
             rest /= 1024
             unit += 1

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import time
 import urllib.parse
 
@@ -51,14 +52,36 @@ def test_forms_by_accept(server):
 
 
 def test_sizes_for_programs_that_read_listings(server):
-    """As Apache writes them: Kodi takes no others."""
-    sizes = {0: "0", 999: "999", 1_000: "1.0K", 1_536: "1.5K", 10_189: "10K", 1_047_000: "1.0M", 300_000_000: "286M", 5 << 40: "5.0T"}
+    """As Apache writes them: Kodi takes no others, and a number of bytes only with a blank behind it."""
+    sizes = {0: "0 ", 999: "999 ", 1_000: "1.0K", 1_536: "1.5K", 10_189: "10K", 1_047_000: "1.0M", 300_000_000: "286M", 5 << 40: "5.0T"}
     for size in sizes:
         with open(server.root / f"f{size}", "wb") as file:
             file.truncate(size)
     page = requests.get(server.url + "/", headers={"User-Agent": "Kodi/21.0"}, timeout=20).text
     for size, shown in sizes.items():
-        assert f'<a href="f{size}">f{size}</a></td><td>{shown}</td>' in page, (size, page)
+        row = re.escape(f'<a href="f{size}">f{size}</a></td><td align="right">') + r"\d{4}-\d\d-\d\d \d\d:\d\d  </td>"
+        assert re.search(f'{row}<td align="right">{shown}</td>', page), (size, page)
+
+
+@pytest.mark.parametrize("properties", ["yes", "no"])
+def test_lftp_mirrors_whole_files(server, folder, properties):
+    """It reads sizes from the listing, and its mirror ends where those say that a file does."""
+    sub = server.root / "sub"
+    sub.mkdir()
+    contents = {"small": b'{"a":1}', "large": os.urandom(3_000_000), "empty": b""}
+    for name, content in contents.items():
+        (sub / name).write_bytes(content)
+    done = lftp(server, f"set http:use-propfind {properties}; mirror / {folder / 'copy'}")
+    assert done.returncode == 0, done.stderr
+    copied = {path.name: path.read_bytes() for path in (folder / "copy" / "sub").iterdir()}
+    assert copied == contents, done.stderr
+    rows = [line.split() for line in lftp(server, "ls sub/").stdout.splitlines() if not line.endswith("..")]
+    assert {row[-1]: row[1] for row in rows} == {"small": "7", "large": "2.9M", "empty": "0"}, rows
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", row[2]) and re.fullmatch(r"\d\d:\d\d", row[3]) for row in rows), rows
+
+
+def lftp(server, commands):
+    return subprocess.run(["lftp", "-c", f"open {server.url}; {commands}"], capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("form", [{}, {"Accept": "application/json"}, {"Accept": "text/html"}, {"User-Agent": "Wget/1.25"}])

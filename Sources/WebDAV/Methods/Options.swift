@@ -38,7 +38,8 @@ extension DAVRequest {
             "Allow": allowed,
         ]
         if !isReadOnly {
-            fields.add("Accept-Patch", Self.acceptedPatches)
+            let isFile = target.map { !$0.isDirectory } ?? false
+            fields.add("Accept-Patch", isFile || isServer ? Self.acceptedPatches : Self.partialUpload)
             // Never empty: without any limit, the draft asks for one that always holds.
             fields.add("Upload-Limit", share.root.policy.maxUploadSize.map { "max-size=\($0)" } ?? "min-size=0")
         }

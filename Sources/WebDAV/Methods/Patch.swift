@@ -100,8 +100,10 @@ extension DAVRequest {
     }
 
     private static let partialUpdate = "application/x-sabredav-partialupdate"
-    /// The value of `Accept-Patch`; the second type is for resumable uploads that begin here.
-    static let acceptedPatches = partialUpdate + ", application/partial-upload"
+    /// For resumable uploads that begin here: the value of `Accept-Patch` where there is no file.
+    static let partialUpload = "application/partial-upload"
+    /// The value of `Accept-Patch` of a file.
+    static let acceptedPatches = partialUpdate + ", " + partialUpload
 
     private func updateRange() throws -> UpdateRange {
         if let header = request.fields["x-update-range"] { return try UpdateRange(updateRange: header) }

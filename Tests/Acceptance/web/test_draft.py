@@ -316,6 +316,8 @@ def test_where_uploads_can_begin_is_told(server):
     for target in ("/file", "/sub/", "/sub/new", "/.shareserve/uploads"):
         status, fields = exchange(server, head(server, "OPTIONS", target, 8))[-1]
         assert status in (200, 204) and "application/partial-upload" in fields["Accept-Patch"] and fields["Upload-Limit"], target
+        # The other kind needs a file. RFC 5789 §3.1
+        assert ("sabredav" in fields["Accept-Patch"]) == (target == "/file"), target
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -1,10 +1,14 @@
 """`--limit-rate` holds in both directions, by every protocol. A rate can only be exceeded by a fault: what took too short a
 time was too fast, however slow the machine is."""
 
+import fcntl
 import subprocess
+import termios
 import time
 
 import pytest
+
+from wire import Wire
 
 RATE = 1_000_000
 SIZE = 2_500_000
@@ -14,12 +18,12 @@ AT_LEAST = 1.5
 PROTOCOLS = {"http": [], "https": ["--http1.1"], "http2": ["--http2"]}
 
 
-def curl(server, protocol, *options):
-    """Runs curl; gives the seconds, and what it printed."""
+def curl(server, protocol, *options, fails=False):
+    """Runs curl, which may be cut off by its own time limit if it `fails`; gives the seconds, and what it printed."""
     began = time.monotonic()
     shown = subprocess.run(
         ["curl", "-sSk", *PROTOCOLS[protocol], "-w", "%{http_code} %{http_version} %{size_download}", *options],
-        capture_output=True, text=True, check=True).stdout
+        capture_output=True, text=True, check=not fails).stdout
     assert shown.split()[1] == ("2" if protocol == "http2" else "1.1")
     return time.monotonic() - began, shown
 
@@ -79,3 +83,32 @@ def test_streams_of_one_connection_share_its_rate(serve):
         ["curl", "-sSk", "--http2", "--parallel", *(word for name in "abc" for word in ("-o", "/dev/null", f"{server.url}/{name}"))],
         check=True)
     assert time.monotonic() - began > AT_LEAST
+
+
+def test_many_connections_share_the_rate_of_all(serve):
+    """Each has its turn; and none goes on before it, only because it has waited for so long."""
+    server = serve("-q", "--limit-total-rate", "100K")
+    (server.root / "file").write_bytes(bytes(1 << 20))
+    wires = [Wire(server) for _ in range(400)]
+    try:
+        for wire in wires:
+            wire.request("GET", "/file")
+        time.sleep(13)
+        waiting = sum(int.from_bytes(fcntl.ioctl(wire.socket, termios.FIONREAD, bytes(4)), "little") for wire in wires)
+        # With a piece and a head for each to begin with.
+        assert waiting < 13 * 110_000 + len(wires) * 5_000, waiting
+    finally:
+        for wire in wires:
+            wire.close()
+
+
+@pytest.mark.parametrize("request_", [["/folder/?json"], ["-X", "PROPFIND", "-H", "Depth: 1", "/folder/"]], ids=["JSON", "PROPFIND"])
+def test_long_listings(serve, request_):
+    """What is made in large pieces is sent in small ones."""
+    server = serve("--limit-rate", "5K")
+    (server.root / "folder").mkdir()
+    for number in range(1500):
+        (server.root / "folder" / f"{number:0100}").touch()
+    *options, path = request_
+    took, shown = curl(server, "http", *options, "-m", "4", "-o", "/dev/null", server.url + path, fails=True)
+    assert 10_000 < int(shown.split()[2]) < 4 * 5_500 + 10_000, shown

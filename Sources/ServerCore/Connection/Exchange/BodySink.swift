@@ -164,7 +164,9 @@ final class BodySink: Sendable {
     func noteTaken() { state.withLock { $0.tookAt = sys_coarse_milliseconds() } }
 
     /// The next piece; small pieces that wait are joined into one.
-    func next() -> Found {
+    /// - Parameter limit: the most bytes of it, if it is in memory.
+    /// - Returns: it, or what is instead of one.
+    func next(upTo limit: Int = .max) -> Found {
         let (found, waiter) = state.withLock { state -> (Found, CheckedContinuation<Void, any Error>?) in
             if state.isBroken { return (.broken, nil) }
             // Whatever was returned before is on its way.
@@ -190,6 +192,13 @@ final class BodySink: Sendable {
                     bytes.append(contentsOf: more)
                     state.queued -= more.count
                     state.taken += 1
+                }
+                if bytes.count > limit {
+                    let rest = Array(bytes[limit...])
+                    bytes.removeLast(rest.count)
+                    state.taken -= 1
+                    state.pieces[state.taken] = .bytes(rest)
+                    state.queued += rest.count
                 }
                 piece = .bytes(bytes)
             }

@@ -115,6 +115,7 @@ extension HTTP1Connection {
         if loopState.out.freeBytes < 16 * 1_024 { flush(more: true) }
         writeHead(of: file, to: loopState.out)
         sentBytes = size
+        if pace.isLimited { keepToRate(0) }
         if sentBytes > 0 {
             send(FileSpan(file.entry, 0..<sentBytes), isPiece: false)
         } else {

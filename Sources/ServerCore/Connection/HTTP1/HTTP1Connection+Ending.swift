@@ -60,6 +60,8 @@ extension HTTP1Connection {
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
+        pause?.cancel()
+        pause = nil
         inbound = ByteBuffer()
         _ = holdHead(0)
         releaseUnasked()

@@ -18,7 +18,7 @@ extension HTTP1Connection {
         let isLimited = pace.isLimited
         let start = budget
         defer { if isLimited, start > budget { keepToRate(start - budget) } }
-        while isAnswering, !isAnswered, canSend, !isPaused {
+        while isAnswering, !isAnswered, canSend, pause == nil {
             guard budget > 0 else { return isLimited ? () : goOnLater() }
             switch outgoing {
             case .none: return
@@ -58,14 +58,14 @@ extension HTTP1Connection {
         exchange.sink.lend { Outlet(socket: socket, pool: engine.pool, counters: engine.counters) }
     }
 
-    /// Waits if the bytes just sent were ahead of the rate limit.
-    private func keepToRate(_ count: Int) {
+    /// Waits if the bytes sent so far, `count` of them just now, were ahead of the rate limit.
+    func keepToRate(_ count: Int) {
         let wait = pace.spend(count)
-        guard wait > .zero else { return goOnLater() }
-        isPaused = true
+        guard wait > .zero else { return count > 0 ? goOnLater() : () }
+        guard pause == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
-        loopState.loop.scheduleTask(in: TimeAmount(wait)) {
-            bound.value.isPaused = false
+        pause = loopState.loop.scheduleTask(in: TimeAmount(wait)) {
+            bound.value.pause = nil
             bound.value.goOn()
         }
     }
@@ -84,7 +84,7 @@ extension HTTP1Connection {
 
     private func pumpStream(isChunked: Bool, remaining: Int64?, _ budget: inout Int) -> Bool {
         guard let sink = exchange?.sink else { return false }
-        switch sink.next() {
+        switch sink.next(upTo: pace.isLimited ? budget : .max) {
         case .nothing: return false
         case .broken:
             breakOff()

@@ -18,6 +18,10 @@ extension HTTP1Connection {
         isAnswering = true
         var response = given
         if response.status == .forbidden, let view { response = engine.access.challenged(response, for: view) }
+        if pace.isLimited {
+            // The first bytes have their turn too: a new connection has none of its own to wait for.
+            keepToRate(0)
+        }
         status = response.status.code
         deadline = .max
         if !isBodyDone { settleUnreadBody(response) }

@@ -87,7 +87,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var isPumpScheduled = false
     var isWarming = false
     let pace: Pace
-    var isPaused = false
+    /// Set while bytes were sent ahead of the rate limit: what comes next waits for it.
+    var pause: Scheduled<Void>?
 
     // Time
     var deadline: UInt32 = .max

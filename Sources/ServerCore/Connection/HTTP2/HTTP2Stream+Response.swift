@@ -36,6 +36,10 @@ extension HTTP2Stream {
         openWindow()
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
+        if pace.isLimited {
+            // Each response is paid for by the next one, and the first has its turn too.
+            keepToRate(0)
+        }
         if let view {
             engine.access.addFields(to: &response, for: view)
         } else {
@@ -63,8 +67,6 @@ extension HTTP2Stream {
         case .bytes(let bytes):
             sentBytes = Int64(bytes.count)
             outgoing = .bytes(bytes, from: 0)
-            // Of short responses, each is paid for by the next one.
-            keepToRate(0)
             pump()
         case .file(let entry, let range):
             sentBytes = Int64(range.count)
@@ -128,7 +130,7 @@ extension HTTP2Stream {
 
     private func pump(hasTurn: Bool) {
         let start = sentBody
-        while isAnswering, canSend, !isPaused {
+        while isAnswering, canSend, pause == nil {
             guard hasTurn ? connection.isTaking : connection.isFree else {
                 waitForTurn()
                 break
@@ -165,7 +167,7 @@ extension HTTP2Stream {
             finish()
             return false
         case .file(var span, let isPiece): return sendPiece(&span, isPiece: isPiece, upTo: limit)
-        case .stream(_, let remaining): return pumpStream(remaining)
+        case .stream(_, let remaining): return pumpStream(remaining, upTo: pace.isLimited ? limit : .max)
         }
     }
 
@@ -173,18 +175,17 @@ extension HTTP2Stream {
     private func keepToRate(_ count: Int) {
         guard pace.isLimited else { return }
         let wait = pace.spend(count)
-        guard !isOver, !isPaused, count > 0 || wait > .zero else { return }
-        isPaused = true
+        guard !isOver, pause == nil, count > 0 || wait > .zero else { return }
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
-        loopState.loop.scheduleTask(in: TimeAmount(wait)) {
-            bound.value.isPaused = false
+        pause = loopState.loop.scheduleTask(in: TimeAmount(wait)) {
+            bound.value.pause = nil
             bound.value.pump()
         }
     }
 
-    private func pumpStream(_ remaining: Int64?) -> Bool {
+    private func pumpStream(_ remaining: Int64?, upTo limit: Int) -> Bool {
         guard let sink = exchange?.sink else { return false }
-        switch sink.next() {
+        switch sink.next(upTo: limit) {
         case .nothing: return false
         case .broken, .leftover:
             reset()

@@ -12,8 +12,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
     let engine: Engine
     let loopState: LoopState
     let pace: Pace
-    /// Waiting because bytes were sent ahead of the rate limit.
-    var isPaused = false
+    /// Set while bytes were sent ahead of the rate limit: what comes next waits for it.
+    var pause: Scheduled<Void>?
     /// The number of body bytes passed to the channel.
     var sentBody: Int64 = 0
     /// How many of those were lost because the stream ended before they were sent.
@@ -120,6 +120,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         exchange?.detach(cancelling: true)
         exchange = nil
         outgoing = .none
+        pause?.cancel()
+        pause = nil
         if isQueued { connection.dequeue(self) }
         _ = letGo()
         window.close(engine.memory.windows)

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Limits the rate of a flow of bytes: whoever is ahead of it has to wait.
+/// Limits the rate of a flow of bytes.
+///
+/// Whoever has sent or received some waits until those are paid for, behind all that others did before. So however many
+/// there are, they keep to the rate together, and take turns.
 final class RateBucket: Sendable {
-    private static let longestWait: Duration = .seconds(10)
-
     private let rate: Int64
     /// The time up to which everything recorded is paid for, by `clock`.
     private let paidUntil: Mutex<Duration>
@@ -19,23 +20,29 @@ final class RateBucket: Sendable {
         paidUntil = Mutex(clock())
     }
 
-    /// The most bytes to send in one step: a tenth of a second's worth, so that the flow is even.
-    var piece: Int { Int(clamping: max(4_096, min(rate / 10, 1_048_576))) }
+    /// The most bytes to send in one step: a tenth of a second's worth, so that the flow is even, and less while many
+    /// wait, so that the turn of each comes soon.
+    var piece: Int {
+        let isCrowded = paidUntil.withLock { $0 } - clock() > .seconds(1)
+        return Int(clamping: max(4_096, min(rate / (isCrowded ? 1_000 : 10), 1_048_576)))
+    }
 
     /// Records bytes that were sent.
     /// - Returns: how long to wait before the next ones; zero for no wait.
     func spend(_ count: Int) -> Duration {
         let (product, overflow) = Int64(count).multipliedReportingOverflow(by: 1_000_000_000)
-        // At most a day for one piece: the resulting wait is divided into parts.
-        let cost = min(overflow ? .max : product / rate, 86_400_000_000_000)
+        let cost: Duration = overflow ? .seconds(Int64(count) / rate) : .nanoseconds(product / rate)
         let now = clock()
         let ahead = paidUntil.withLock { paidUntil in
-            paidUntil = max(paidUntil, now) + .nanoseconds(cost)
+            paidUntil = max(paidUntil, now) + min(cost, Self.day)
             return paidUntil - now
         }
         // A tenth of a second ahead of the rate is not worth a timer.
-        return ahead > .milliseconds(100) ? min(ahead, Self.longestWait) : .zero
+        return ahead > .milliseconds(100) ? min(ahead, Self.day) : .zero
     }
+
+    /// The longest that anything costs, and anybody waits.
+    private static let day = Duration.seconds(86_400)
 
     private static let start = ContinuousClock.now
     private static let uptime: @Sendable () -> Duration = { start.duration(to: .now) }

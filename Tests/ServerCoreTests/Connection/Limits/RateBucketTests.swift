@@ -37,9 +37,27 @@ struct RateBucketTests {
         clock.advance(.seconds(3_600))
         #expect(bucket.spend(50) == .zero)
         #expect(bucket.spend(950) == .seconds(1))
-        #expect(bucket.spend(.max) == .seconds(10))
+        #expect(bucket.spend(.max) == .seconds(86_400))
         #expect(RateBucket(0) == nil && RateBucket(nil) == nil && RateBucket(-5) == nil)
         let fast = try #require(RateBucket(.max, clock: clock.read))
         #expect(fast.spend(.max) <= .seconds(10))
+    }
+
+    @Test("However many share a rate, they keep to it together, and each has its turn")
+    func shared() throws {
+        let clock = Clock()
+        let bucket = try #require(RateBucket(20_000, clock: clock.read))
+        var turns = Array(repeating: Duration.zero, count: 300)
+        var sent = Array(repeating: 0, count: 300)
+        while let next = turns.indices.min(by: { turns[$0] < turns[$1] }), turns[next] < .seconds(600) {
+            clock.advance(turns[next] - clock.read())
+            let count = bucket.piece
+            sent[next] += count
+            turns[next] += bucket.spend(count)
+        }
+        let total = sent.reduce(0, +)
+        #expect(total < 600 * 20_000 + 300 * 4_096 + 20_000, "\(total)")
+        let least = try #require(sent.min())
+        #expect(least > total / 300 / 2, "\(least) of \(total)")
     }
 }

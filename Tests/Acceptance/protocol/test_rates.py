@@ -6,8 +6,11 @@ import subprocess
 import termios
 import time
 
+import hpack
 import pytest
+from hyperframe.frame import HeadersFrame
 
+from frames import Frames
 from wire import Wire
 
 RATE = 1_000_000
@@ -112,3 +115,32 @@ def test_long_listings(serve, request_):
     *options, path = request_
     took, shown = curl(server, "http", *options, "-m", "4", "-o", "/dev/null", server.url + path, fails=True)
     assert 10_000 < int(shown.split()[2]) < 4 * 5_500 + 10_000, shown
+
+
+@pytest.mark.parametrize("version", ["http", "http2"])
+def test_what_waits_for_its_rate_takes_only_so_much_memory(serve, version):
+    server = serve("-q", "--limit-rate", "2K", "--max-answer-memory", "4M", *(["--tls-self-signed"] if version == "http2" else []))
+    for number in range(999):
+        (server.root / f"{number:0230}").touch()
+    before = server.peak_memory()
+    sockets, statuses = [], []
+    for _ in range(200 if version == "http" else 0):
+        wire = Wire(server)
+        sockets.append(wire)
+        wire.request("GET", "/?json")
+    for wire in sockets:
+        statuses.append(int(wire.socket.recv(12).split()[1]))
+    for _ in range(4 if version == "http2" else 0):
+        frames = Frames(server)
+        sockets.append(frames.socket)
+        frames.send(b"".join(frames.head(stream, path="/?json") for stream in range(1, 101, 2)))
+        decoder, answers = hpack.Decoder(), 0
+        while answers < 50:
+            frame = frames.next()
+            if isinstance(frame, HeadersFrame):
+                answers += 1
+                statuses.append(int(dict(decoder.decode(frame.data))[":status"]))
+    assert set(statuses) == {200, 503}, statuses
+    assert server.peak_memory() - before < 40 << 20, (before, server.peak_memory())
+    for socket in sockets:
+        socket.close()

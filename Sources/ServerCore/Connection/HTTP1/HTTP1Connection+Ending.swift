@@ -62,6 +62,7 @@ extension HTTP1Connection {
         outgoing = .none
         pause?.cancel()
         pause = nil
+        held.give(to: engine.memory.answers)
         inbound = ByteBuffer()
         _ = holdHead(0)
         releaseUnasked()

@@ -19,6 +19,9 @@ extension HTTP1Connection {
         var response = given
         if response.status == .forbidden, let view { response = engine.access.challenged(response, for: view) }
         if pace.isLimited {
+            if !isHeadOnly, !held.take(response.body, of: loopState, engine.memory.answers) {
+                response = Response(HeldAnswer.refusal)
+            }
             // The first bytes have their turn too: a new connection has none of its own to wait for.
             keepToRate(0)
         }
@@ -147,6 +150,7 @@ extension HTTP1Connection {
 
     func finishAnswer() {
         outgoing = .none
+        held.give(to: engine.memory.answers)
         isAnswered = true
         if !isBodyDone {
             endPipe(.failure(HTTPError(.badRequest, "The request was answered already.")))

@@ -89,6 +89,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     let pace: Pace
     /// Set while bytes were sent ahead of the rate limit: what comes next waits for it.
     var pause: Scheduled<Void>?
+    /// For the body of the response.
+    var held = HeldAnswer()
 
     // Time
     var deadline: UInt32 = .max

@@ -37,6 +37,9 @@ extension HTTP2Stream {
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if pace.isLimited {
+            if !isHeadOnly, !heldAnswer.take(response.body, of: loopState, engine.memory.answers) {
+                response = Response(HeldAnswer.refusal)
+            }
             // Each response is paid for by the next one, and the first has its turn too.
             keepToRate(0)
         }
@@ -260,6 +263,7 @@ extension HTTP2Stream {
     func finish() {
         guard !isOver else { return }
         outgoing = .none
+        heldAnswer.give(to: engine.memory.answers)
         record()
         exchange?.detach(cancelling: !isBodyDone)
         exchange = nil

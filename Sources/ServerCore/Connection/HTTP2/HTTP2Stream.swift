@@ -14,6 +14,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
     let pace: Pace
     /// Set while bytes were sent ahead of the rate limit: what comes next waits for it.
     var pause: Scheduled<Void>?
+    /// For the body of the response.
+    var heldAnswer = HeldAnswer()
     /// The number of body bytes passed to the channel.
     var sentBody: Int64 = 0
     /// How many of those were lost because the stream ended before they were sent.
@@ -122,6 +124,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         outgoing = .none
         pause?.cancel()
         pause = nil
+        heldAnswer.give(to: engine.memory.answers)
         if isQueued { connection.dequeue(self) }
         _ = letGo()
         window.close(engine.memory.windows)

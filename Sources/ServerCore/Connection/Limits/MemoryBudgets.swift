@@ -10,7 +10,7 @@ struct MemoryBudgets: Sendable {
     let waitingBodies: SoftByteBudget
     /// For the parts of long bodies that HTTP/2 clients may send before any of it is read.
     let windows: ByteBudget
-    /// For responses built in memory on HTTP/1.
+    /// For responses built in memory: on HTTP/1, and on HTTP/2 those that wait for a rate limit.
     let answers: SoftByteBudget
     /// For what waits above the socket, on TLS and HTTP/2, including file contents.
     let unsent: SoftByteBudget

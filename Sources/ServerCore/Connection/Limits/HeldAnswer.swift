@@ -1,0 +1,32 @@
+/// What a response in memory takes of the memory for answers, while it is sent no faster than a rate limit allows.
+///
+/// Minutes may pass until the last of it is sent, though its client takes whatever it gets.
+struct HeldAnswer {
+    private var counted = 0
+
+    /// Counts a body.
+    /// - Parameters:
+    ///   - body: of the response.
+    ///   - loopState: of its loop, whose stalled clients make room.
+    ///   - memory: the memory for answers.
+    /// - Returns: false when there is no memory left for it.
+    mutating func take(_ body: Response.Body, of loopState: LoopState, _ memory: SoftByteBudget) -> Bool {
+        guard case .bytes(let bytes) = body, bytes.count > SoftByteBudget.uncounted else { return true }
+        let count = bytes.count - SoftByteBudget.uncounted
+        guard memory.take(count) || loopState.shedStalled() > 0 && memory.take(count) else { return false }
+        counted = count
+        return true
+    }
+
+    /// Gives back what is counted.
+    mutating func give(to memory: SoftByteBudget) {
+        guard counted > 0 else { return }
+        memory.give(counted)
+        counted = 0
+    }
+
+    /// The error when there is none left.
+    static var refusal: HTTPError {
+        HTTPError("The server is sending too much at once. Try again in a few seconds.", retryAfter: 5)
+    }
+}

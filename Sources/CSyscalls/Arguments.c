@@ -32,3 +32,8 @@ bool sys_ignores_hangup(void) {
     struct sigaction now;
     return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
+
+bool sys_has_default_action(int signal) {
+    struct sigaction now;
+    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
+}

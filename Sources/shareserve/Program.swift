@@ -16,6 +16,7 @@ enum Program {
     /// Runs the command that the words name, and ends the process.
     static func run() -> Never {
         StandardStreams.openMissing()
+        Signals.endFirstProcess()
         Surroundings.keepOwnRights()
         let words: [String]
         do {

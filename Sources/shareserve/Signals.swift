@@ -57,6 +57,16 @@ final class Signals: Sendable {
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
     }
 
+    /// Gives signals to end their usual effect on the first process of a container, which the kernel spares all default
+    /// actions.
+    static func endFirstProcess() {
+        guard getpid() == 1 else { return }
+        for number in [SIGTERM, SIGINT, SIGHUP] where sys_has_default_action(number) {
+            // The status of a process that a signal ended, as shells report it.
+            signal(number) { _exit(128 + $0) }
+        }
+    }
+
     /// Where signals are queued until they are obeyed; nil while they have their default action.
     private static let queue = Mutex<AsyncStream<Int32>.Continuation?>(nil)
 

@@ -292,3 +292,25 @@ def test_with_a_proc_that_shows_little(serve, folder):
     server = serve("--user", "nobody", wrapper=with_proc("mount -t proc -o hidepid=2,subset=pid proc /proc"))
     assert ask(server, "PUT", "/a", body="x").status == 201
     assert server.stop() == 0
+
+
+@pytest.mark.root
+@pytest.mark.skipif(SANITIZED, reason="the sanitizers have handlers of their own")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_first_process_of_a_container_ends_while_it_starts(serve, folder, number):
+    """The kernel spares it the default action of a signal."""
+    wrapper = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*wrapper, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no namespaces can be made here")
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    server = serve("--tls-cert", pipe, "--tls-key", pipe, wrapper=wrapper, wait=False)
+
+    def has_begun():
+        status = status_of(server)
+        ignored = int(re.search(r"^SigIgn:\s+(\w+)$", status, re.MULTILINE)[1], 16)
+        return status.startswith("Name:\tshareserve\n") and ignored & 1 << signal.SIGUSR1 - 1
+
+    wait_until(has_begun, "it has begun")
+    server.signal(number)
+    assert server.process.wait(10) == 128 + number

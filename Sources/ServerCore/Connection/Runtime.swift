@@ -1,4 +1,5 @@
 import CSyscalls
+import Dispatch
 import Logging
 import NIOCore
 import NIOPosix
@@ -143,24 +144,15 @@ final class Runtime: Sendable {
             return isFirst
         }
         guard isFirst else { return await untilEnded() }
-        await sockets.close()
-        // Only now, so that a client whose connection ends does not come back and get accepted once more.
-        engine.beginShutDown()
-        redirecting?.beginShutDown()
-        let clock = ContinuousClock()
-        let end = clock.now + grace
-        await loopStates.inEach { $0.eachMember { $0.drain() } }
-        while clock.now < end, await loopStates.memberCount() > 0 {
-            // Cancelled or not, the loop ends when the grace time is over.
-            try? await clock.sleep(until: min(end, clock.now + .milliseconds(20)))
+        // On a thread of its own: those of libdispatch, which would be woken here again and again, must not run at the
+        // moment when it looks at them, as ``pause(for:)`` says.
+        let thread = PoolThreads(count: 1, named: "end")
+        if thread.begin() {
+            await withTaskExecutorPreference(thread) { await end(after: grace) }
+            thread.end {}
+        } else {
+            await end(after: grace)
         }
-        await loopStates.inEach { $0.eachMember { $0.abort() } }
-        // The tasks of aborted connections still report to their loops. A disk may delay one for long.
-        let last = clock.now + .seconds(1)
-        while clock.now < last, engine.isInFlight { try? await clock.sleep(for: .milliseconds(5)) }
-        try? await group.shutdownGracefully()
-        await endThreads()
-        engine.accessLog?.flush(within: .seconds(2))
         let waiters = ending.withLock { ending in
             ending.isOver = true
             let waiters = ending.waiters
@@ -170,24 +162,40 @@ final class Runtime: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    private func end(after grace: Duration) async {
+        await sockets.close()
+        // Only now, so that a client whose connection ends does not come back and get accepted once more.
+        engine.beginShutDown()
+        redirecting?.beginShutDown()
+        let clock = ContinuousClock()
+        let end = clock.now + grace
+        await loopStates.inEach { $0.eachMember { $0.drain() } }
+        while clock.now < end, await loopStates.memberCount() > 0 {
+            // The event loops have not ended yet.
+            try? await pause(for: min(end - clock.now, .milliseconds(20)))
+        }
+        await loopStates.inEach { $0.eachMember { $0.abort() } }
+        // The tasks of aborted connections still report to their loops. A disk may delay one for long.
+        let last = clock.now + .seconds(1)
+        while clock.now < last, engine.isInFlight { try? await pause(for: .milliseconds(5)) }
+        try? await group.shutdownGracefully()
+        endThreads()
+        engine.accessLog?.flush(within: .seconds(2))
+    }
+
     /// Waits for the threads to end, but not for long.
     ///
     /// A thread that hangs in a disk operation may never end, and dies with the process, as does one that still works
     /// for an aborted connection. No name is ever changed by halves.
-    private func endThreads() async {
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        Task { [engine] in
-            await engine.pool.shutDown()
-            await engine.far.shutDown()
-            end.yield()
+    private func endThreads() {
+        let ends = DispatchGroup()
+        for threads in [engine.pool] + engine.far.threads {
+            ends.enter()
+            threads.end { ends.leave() }
         }
-        Task {
-            // Nobody cancels this task.
-            try? await Task.sleep(for: Self.patience)
-            end.yield()
-        }
-        for await _ in ends { return }
+        // Blocks this thread, since the event loops' timers have ended.
+        _ = ends.wait(timeout: .now() + Self.patience)
     }
 
-    private static let patience: Duration = .seconds(3)
+    private static let patience = DispatchTimeInterval.seconds(3)
 }

@@ -57,7 +57,7 @@ extension UploaderHandler {
                         try await Self.watchUploads(below: told, for: request, io: io, uploadsBoard, queue)
                     }
                     group.addTask { try await Self.send(queue, about: told, for: request, io: io, to: writer) }
-                    group.addTask { try await Task.sleep(for: Self.longest) }
+                    group.addTask { try await request.pause(for: Self.longest) }
                     defer { group.cancelAll() }
                     // The first to end is the writer whose client has disconnected, the folder's changes, or the timer.
                     try await group.next()
@@ -104,7 +104,7 @@ extension UploaderHandler {
                 queue.add(.keepAlive)
                 quiet = .zero
             }
-            try await Task.sleep(for: uploadsInterval)
+            try await request.pause(for: uploadsInterval)
             quiet += uploadsInterval
         }
     }

@@ -10,6 +10,7 @@ import signal
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -244,6 +245,22 @@ def test_open_files_of_whoever_starts_it_count(folder):
             os.close(number)
     assert ended.returncode == 70
     assert "may have 90 files open, and needs 96, besides those that were open before it began" in ended.stderr
+
+
+def test_the_end_waits_for_transfers_though_there_is_no_file_left_to_open(serve):
+    server = serve("--shutdown-timeout", "4s")
+    with contextlib.ExitStack() as stack:
+        for number in range(4):
+            sender = stack.enter_context(Wire(server))
+            sender.request("PUT", f"/{number}", "Content-Length: 3000000", body=None)
+            sender.send(b"x" * 1024)
+        # For the uploads to begin.
+        time.sleep(0.5)
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (3, 3))
+        begun = time.monotonic()
+        server.signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+        assert time.monotonic() - begun > 3.5
 
 
 @pytest.mark.root

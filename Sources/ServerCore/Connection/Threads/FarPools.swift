@@ -12,7 +12,7 @@ final class FarPools: Sendable {
 
     private let pools = Mutex<[(device: UInt64, pool: IOPool)]>([])
     private let root: DirectoryRoot
-    private let threads: Int
+    private let threadsEach: Int
     private let passwords: WorkQueue
     private let limits: Limits
 
@@ -23,7 +23,7 @@ final class FarPools: Sendable {
     ///   - limits: the server's limits.
     init(below root: DirectoryRoot, beside near: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
         self.root = root
-        threads = min(near.count, Self.mostThreads)
+        threadsEach = min(near.count, Self.mostThreads)
         self.passwords = passwords
         self.limits = limits
     }
@@ -40,13 +40,12 @@ final class FarPools: Sendable {
                 pools[unused].device = device
                 return pools[unused].pool
             }
-            let pool = IOPool(threads: PoolThreads(count: threads), passwords: passwords, limits, isFar: true)
+            let pool = IOPool(threads: PoolThreads(count: threadsEach), passwords: passwords, limits, isFar: true)
             pools.append((device, pool))
             return pool
         }
     }
 
-    func shutDown() async {
-        for (_, pool) in pools.withLock({ $0 }) { await pool.threads?.shutDown() }
-    }
+    /// The threads of all pools.
+    var threads: [PoolThreads] { pools.withLock { $0.compactMap(\.pool.threads) } }
 }

@@ -23,15 +23,20 @@ final class PoolThreads: TaskExecutor {
     private let waiting = Atomic<Int>(0)
     /// When a thread last began a job, or one arrived while none waited, by `sys_coarse_milliseconds`.
     private let movedAt = Atomic<Int64>(sys_coarse_milliseconds())
+    /// What the system shows the threads as.
+    private let name: String
 
     private struct State {
         var work = CircularBuffer<@Sendable () -> Void>()
         var threads = 0
         var hasEnded = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
+        var waiters: [@Sendable () -> Void] = []
     }
 
-    init(count: Int) { self.count = max(1, count) }
+    init(count: Int, named name: String = "disk") {
+        self.count = max(1, count)
+        self.name = name
+    }
 
     /// Starts the threads if they have not been started.
     /// - Returns: false when there is none, since the system has no more.
@@ -45,7 +50,7 @@ final class PoolThreads: TaskExecutor {
 
     private func startThreads(_ state: inout State) {
         guard !state.hasEnded else { return }
-        while state.threads < count, OwnThread.start("disk", { [self] in work() }) { state.threads += 1 }
+        while state.threads < count, OwnThread.start(name, { [self] in work() }) { state.threads += 1 }
         if state.threads > 0 { isBegun.store(true, ordering: .relaxed) }
     }
 
@@ -57,11 +62,11 @@ final class PoolThreads: TaskExecutor {
             noteBegun()
             next()
         }
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let waiters = state.withLock { state -> [@Sendable () -> Void] in
             state.threads -= 1
             return state.threads == 0 ? state.waiters : []
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter() }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -143,6 +148,12 @@ final class PoolThreads: TaskExecutor {
 
     /// Has the threads end after the work that waits for them, and waits for that.
     func shutDown() async {
+        await withCheckedContinuation { continuation in end { continuation.resume() } }
+    }
+
+    /// Has the threads end after the work that waits for them.
+    /// - Parameter whenOver: called after that, on any thread.
+    func end(_ whenOver: @escaping @Sendable () -> Void) {
         let (isFirst, threads, left) = state.withLock { state in
             defer { state.hasEnded = true }
             isBegun.store(true, ordering: .relaxed)
@@ -157,12 +168,10 @@ final class PoolThreads: TaskExecutor {
         if isFirst {
             for _ in 0..<threads { permits.signal() }
         }
-        await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                if state.threads > 0 { state.waiters.append(continuation) }
-                return state.threads == 0
-            }
-            if isOver { continuation.resume() }
+        let isOver = state.withLock { state in
+            if state.threads > 0 { state.waiters.append(whenOver) }
+            return state.threads == 0
         }
+        if isOver { whenOver() }
     }
 }

@@ -25,7 +25,10 @@ final class Engine: Sendable {
     let allow: String
     private let methods: Set<Method>
     private let shuttingDown = Atomic<Bool>(false)
+    private let hasAborted = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
+    /// The number of admissions that are being decided off the event loops.
+    private let undecided = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
     private let threadWarning = RareWarning()
     /// That accepting a connection failed.
@@ -84,6 +87,9 @@ final class Engine: Sendable {
     var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
     func beginShutDown() { shuttingDown.store(true, ordering: .relaxed) }
+
+    /// Has admissions that nobody has begun to decide refused: all connections are being closed.
+    func beginAbort() { hasAborted.store(true, ordering: .relaxed) }
 
     /// The rate limits of a new connection.
     func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
@@ -162,8 +168,8 @@ final class Engine: Sendable {
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Whether any task is answering a request.
-    var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 }
+    /// Whether a task is answering a request, or the admission of one is being decided: both report to event loops.
+    var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 || undecided.load(ordering: .acquiring) > 0 }
 
     /// Counts an HTTP/2 stream; must be balanced by ``leaveStreams()`` whatever the result.
     /// - Parameter hasFew: whether its connection has few other streams; half of the places are reserved for such.
@@ -217,14 +223,25 @@ final class Engine: Sendable {
         case .allow, .count, .refuse: done(admission)
         case .check(let question):
             guard pool.begin() else { return done(.refuse(withoutThread())) }
-            pool.submit { self.settle(self.outcome(of: question), done) }
+            undecided.wrappingAdd(1, ordering: .relaxed)
+            pool.submit { self.decide(question, done) }
         case .verify(let question):
-            let isTaken = passwords.submit { self.settle(self.outcome(of: question), done) }
-            if !isTaken { done(.refuse(Response(passwords.refusal))) }
+            undecided.wrappingAdd(1, ordering: .relaxed)
+            if passwords.submit({ self.decide(question, done) }) { return }
+            done(.refuse(Response(passwords.refusal)))
+            undecided.wrappingSubtract(1, ordering: .releasing)
         }
     }
 
+    private func decide(
+        _ question: () throws(RootError) -> Admission, _ done: @escaping @Sendable (Admission) -> Void
+    ) {
+        settle(outcome(of: question), done)
+        undecided.wrappingSubtract(1, ordering: .releasing)
+    }
+
     private func outcome(of question: () throws(RootError) -> Admission) -> Admission {
+        guard !hasAborted.load(ordering: .relaxed) else { return .refuse(Response(HTTPError.shuttingDown)) }
         do throws(RootError) {
             return try question()
         } catch {

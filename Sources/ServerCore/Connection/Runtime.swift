@@ -174,12 +174,15 @@ final class Runtime: Sendable {
             // The event loops have not ended yet.
             try? await pause(for: min(end - clock.now, .milliseconds(20)))
         }
+        engine.beginAbort()
         await loopStates.inEach { $0.eachMember { $0.abort() } }
         // The tasks of aborted connections still report to their loops. A disk may delay one for long.
-        let last = clock.now + .seconds(1)
+        let last = clock.now + Self.patience
         while clock.now < last, engine.isInFlight { try? await pause(for: .milliseconds(5)) }
         try? await group.shutdownGracefully()
-        endThreads()
+        endThreads(by: last + .seconds(1))
+        // The last requests are gone by now, and with them what they had counted.
+        engine.access.giveBack(within: Self.patience)
         engine.accessLog?.flush(within: .seconds(2))
     }
 
@@ -187,15 +190,16 @@ final class Runtime: Sendable {
     ///
     /// A thread that hangs in a disk operation may never end, and dies with the process, as does one that still works
     /// for an aborted connection. No name is ever changed by halves.
-    private func endThreads() {
+    private func endThreads(by last: ContinuousClock.Instant) {
         let ends = DispatchGroup()
         for threads in [engine.pool] + engine.far.threads {
             ends.enter()
             threads.end { ends.leave() }
         }
         // Blocks this thread, since the event loops' timers have ended.
-        _ = ends.wait(timeout: .now() + Self.patience)
+        _ = ends.wait(timeout: .now() + .milliseconds(Int((last - .now) / .milliseconds(1))))
     }
 
-    private static let patience = DispatchTimeInterval.seconds(3)
+    /// How long the disk is waited for after the connections have ended.
+    private static let patience: Duration = .seconds(3)
 }

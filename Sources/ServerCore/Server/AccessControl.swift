@@ -41,6 +41,11 @@ package protocol AccessControl: Sendable {
     /// - Returns: nil when its host is this server, or any host is allowed.
     func misdirection(of head: RequestHeadView) -> Response?
 
+    /// Waits until everything is given back that was counted for requests without a result; called at the end, when
+    /// there are no more requests.
+    /// - Parameter limit: how long to wait at most.
+    func giveBack(within limit: Duration)
+
     /// Receives the host names in the server's certificate, which may include `*.example.com`, before the server
     /// listens and whenever they change.
     func learn(ownNames names: [String])
@@ -52,6 +57,8 @@ extension AccessControl {
     package func stillAdmits(_ head: RequestHeadView, of user: String?) -> Bool { true }
 
     package func misdirection(of head: RequestHeadView) -> Response? { nil }
+
+    package func giveBack(within limit: Duration) {}
 
     package func learn(ownNames names: [String]) {}
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 import urllib.parse
@@ -15,6 +16,7 @@ import pytest
 import requests
 
 from server import binary, free_port, wait_until
+from tracing import traced
 from wire import Wire, ask
 
 
@@ -394,6 +396,23 @@ def test_many_at_once_get_no_more_than_there_are(shared):
     while ask(shared, "GET", f"{place}/a.txt").status == 200:
         got += 1
     assert got == 5
+
+
+def test_downloads_that_break_off_at_the_end_are_not_counted(serve):
+    server = serve("--fsync")
+    (server.root / "a.txt").write_text("one")
+    place = made(server.root / "a.txt", "--root", server.root, "--max-downloads", "100")
+    slow = ["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=20000"]
+    with traced(server, "-o", os.devnull, *slow):
+        wires = [Wire(server).request("GET", place) for _ in range(8)]
+        # Some are being counted by now, and the others wait for that.
+        time.sleep(0.05)
+        for wire in wires:
+            wire.reset()
+        server.signal(signal.SIGTERM)
+        assert server.process.wait(20) == 0
+    assert "Cannot schedule tasks" not in server.logged()
+    assert "100 left" in link("--list", "--root", server.root).stdout
 
 
 def test_who_guesses_at_a_link_keeps_nobody_out(shared):

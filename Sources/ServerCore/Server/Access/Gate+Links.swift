@@ -1,4 +1,5 @@
 import DirectoryRoot
+import Dispatch
 
 // Share links: `/.shareserve/s/<token>/…` is the link's file or folder as a share of its own, with nothing beside it.
 extension Gate {
@@ -17,6 +18,10 @@ extension Gate {
         return .check { [self] () throws(RootError) in
             try open(token, head, prefix: prefix, path: path, rules)
         }
+    }
+
+    package func giveBack(within limit: Duration) {
+        _ = openDownloads.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1))))
     }
 
     /// The part of an address after the prefix of links, beginning with the token; nil for every other address.
@@ -155,7 +160,9 @@ extension Gate {
         // The address of a POST does not contain what was selected.
         let mayGoOn = head.method == .get
         // If even that can't be written, the count is one more than there were: never one less.
-        let counted = CountedDownload { [root] in try? root.links.giveBackDownload(id: link.id) }
+        let counted = CountedDownload(among: openDownloads) { [root] in
+            try? root.links.giveBackDownload(id: link.id)
+        }
         return .count(share, prefix: prefix, path: inside) { [downloads] isDownload in
             counted.settle(isDownload)
             if isDownload, mayGoOn { downloads.add(download) }

@@ -1,4 +1,5 @@
 package import DirectoryRoot
+import Dispatch
 import Synchronization
 
 /// Decides which requests are admitted: by host names, origins, accounts and share links.
@@ -48,6 +49,8 @@ package final class Gate: AccessControl {
     /// those whose Basic password was verified.
     let verifiedNonces: VerifiedCredentials
     let downloads: CountedDownloads
+    /// The uses of links that are counted, and may be given back.
+    let openDownloads = DispatchGroup()
 
     /// Guards one root.
     /// - Parameters:

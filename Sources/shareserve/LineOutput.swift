@@ -34,7 +34,8 @@ final class LineOutput: Sendable {
     private let lost = Atomic<Int>(0)
     /// Whether a writer has waited in vain, and nothing has been written since.
     private let standsStill = Atomic<Bool>(false)
-    private let writers = Atomic<Int>(0)
+    /// When the thread that holds the lock began to write; nil while none does.
+    private let beganWriting = Mutex<ContinuousClock.Instant?>(nil)
 
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
@@ -43,8 +44,10 @@ final class LineOutput: Sendable {
         takesAll = kind == S_IFREG || kind == S_IFCHR && isatty(descriptor) == 0
     }
 
-    /// Whether a thread is in a system call that writes.
-    var isWriting: Bool { writers.load(ordering: .relaxed) > 0 }
+    /// Whether a thread has been writing one piece for some seconds.
+    var isStuck: Bool {
+        beganWriting.withLock { $0 }.map { .now - $0 > .seconds(2) } ?? false
+    }
 
     /// Writes whole lines.
     ///
@@ -112,8 +115,8 @@ final class LineOutput: Sendable {
     private func put(
         _ piece: ArraySlice<UInt8>, until deadline: ContinuousClock.Instant?
     ) -> (count: Int, error: Int32) {
-        writers.wrappingAdd(1, ordering: .relaxed)
-        defer { writers.wrappingSubtract(1, ordering: .relaxed) }
+        beganWriting.withLock { $0 = .now }
+        defer { beganWriting.withLock { $0 = nil } }
         var rest = piece
         while !rest.isEmpty {
             if !takesAll, rest.count < piece.count, !waitForRoom(until: deadline) { break }

@@ -224,13 +224,15 @@ final class Signals: Sendable {
 
     /// Ends the process after the grace time if only a write to an output that nobody reads keeps it alive: a thread of
     /// the server may be blocked in one.
+    ///
+    /// A write that lasts: while others succeed, the server may still be waiting for its disk.
     private func endWhateverIsWritten() {
         let seconds = UInt32(clamping: Int64(grace / .seconds(1)) + 5)
         // Not by a timer of libdispatch: without a free descriptor it has none. Without a thread, the next signal to end
         // does it.
         _ = OwnThread.start("last resort") {
             sleep(seconds)
-            while !StandardStreams.isWriting { sleep(1) }
+            while !StandardStreams.isStuck { sleep(1) }
             _exit(0)
         }
     }

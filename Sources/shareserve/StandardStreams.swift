@@ -62,6 +62,7 @@ enum StandardStreams {
         errors.write(Array(question.utf8))
     }
 
-    /// Whether a thread is in a system call that writes, where it may stay for as long as nobody reads.
-    static var isWriting: Bool { output.isWriting || errors.isWriting }
+    /// Whether a thread has been in a system call that writes for some seconds, where it may stay for as long as nobody
+    /// reads.
+    static var isStuck: Bool { output.isStuck || errors.isStuck }
 }

@@ -70,11 +70,12 @@ final class Signals: Sendable {
     /// Where signals are queued until they are obeyed; nil while they have their default action.
     private static let queue = Mutex<AsyncStream<Int32>.Continuation?>(nil)
 
-    private static let ending = set([SIGTERM, SIGINT])
     /// How many signals to end were queued, and are not obeyed yet.
     private static let unobeyed = Atomic<Int>(0)
     /// Whether the first thread is queueing a signal.
     private static let isQueueing = Atomic<Bool>(false)
+    /// How many alarms have found a signal to end waiting for that.
+    private static let vainAlarms = Atomic<Int>(0)
 
     /// Has the signals wait for ``receive()``; to be called while there is only one thread, whose mask all others get.
     static func hold() {
@@ -102,6 +103,7 @@ final class Signals: Sendable {
                     lastToEnd = .now
                 }
                 // Nor does it return from this.
+                vainAlarms.store(0, ordering: .relaxed)
                 isQueueing.store(true, ordering: .relaxed)
                 alarm(1)
                 queue.yield(number)
@@ -115,13 +117,18 @@ final class Signals: Sendable {
         }
     }
 
-    /// What the alarm does: the next signal to end ends the process at once.
-    private static func endWithTheNext() {
+    /// What the alarm does: a signal to end that has waited for a second ends the process at once.
+    ///
+    /// It must not wait for one, since what was only slow goes on when this returns: the machine was busy, or the
+    /// process was stopped for a while.
+    private static func endIfWaitedFor() {
         guard isQueueing.load(ordering: .relaxed) else { return }
-        var ending = ending
-        var number = SIGTERM
-        unsafe sigwait(&ending, &number)
-        _exit(128 + number)
+        var pending = sigset_t()
+        unsafe sigpending(&pending)
+        let number = unsafe sigismember(&pending, SIGTERM) == 1 ? SIGTERM : SIGINT
+        let isPending = unsafe sigismember(&pending, number) == 1
+        if isPending, vainAlarms.wrappingAdd(1, ordering: .relaxed).newValue > 1 { _exit(128 + number) }
+        alarm(1)
     }
 
     /// Turns off the default action of signals, which would end the process; they are queued here until they are
@@ -130,8 +137,7 @@ final class Signals: Sendable {
     /// To be called before the server's address is announced: a signal may be sent as soon as it is.
     static func trap() -> AsyncStream<Int32> {
         _ = terminal
-        _ = ending
-        signal(SIGALRM) { _ in Signals.endWithTheNext() }
+        signal(SIGALRM) { _ in Signals.endIfWaitedFor() }
         let (arriving, queue) = AsyncStream.makeStream(of: Int32.self)
         Self.queue.withLock { $0 = queue }
         // Not ignored, as nohup(1) has it: on some systems, an ignored signal does not wait either.

@@ -374,6 +374,18 @@ def test_sighup_under_load(server):
     assert not failures, failures
 
 
+@pytest.mark.root
+def test_signals_are_obeyed_after_the_machine_was_busy(serve):
+    """What has only kept a signal from being passed on for a while has no effect on the next ones."""
+    server = serve()
+    slow = "?alarm,?setitimer"
+    with traced(server, "-o", os.devnull, "-e", f"trace={slow}", "-e", f"inject={slow}:delay_exit=1500000:when=1"):
+        for times in (1, 2):
+            server.signal(signal.SIGHUP)
+            wait_until(lambda: server.logged().count("nothing to reload") == times, "the signal is obeyed")
+        assert server.stop() == 0
+
+
 def test_sigterm_with_running_transfers_keeps_old_files(serve):
     server = serve("--shutdown-timeout", "1s")
     (server.root / "a").write_text("old")

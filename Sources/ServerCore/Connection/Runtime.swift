@@ -23,6 +23,8 @@ final class Runtime: Sendable {
 
     private struct Ending {
         var hasBegun = false
+        /// The event loops take no more tasks.
+        var loopsEnd = false
         var isOver = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -122,7 +124,17 @@ final class Runtime: Sendable {
     /// file: it ends the process when it cannot.
     /// - Throws: when the event loops have ended.
     func pause(for time: Duration) async throws {
-        try await group.any().scheduleTask(in: TimeAmount(time)) {}.futureResult.get()
+        try await withCheckedThrowingContinuation { continuation in
+            // Under the lock, since loops that have ended would report the task as a fault, and never end it.
+            let isOver = ending.withLock { ending in
+                if !ending.loopsEnd {
+                    group.any().scheduleTask(in: TimeAmount(time)) {}.futureResult
+                        .whenComplete { continuation.resume(with: $0) }
+                }
+                return ending.loopsEnd
+            }
+            if isOver { continuation.resume(throwing: CancellationError()) }
+        }
     }
 
     /// Returns when everything has ended.
@@ -179,6 +191,7 @@ final class Runtime: Sendable {
         // The tasks of aborted connections still report to their loops. A disk may delay one for long.
         let last = clock.now + Self.patience
         while clock.now < last, engine.isInFlight { try? await pause(for: .milliseconds(5)) }
+        ending.withLock { $0.loopsEnd = true }
         try? await group.shutdownGracefully()
         endThreads(by: last + .seconds(1))
         // The last requests are gone by now, and with them what they had counted.

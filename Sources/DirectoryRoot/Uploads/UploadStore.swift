@@ -33,9 +33,8 @@ package final class UploadStore: Sendable {
     private let swept = Mutex<Duration?>(nil)
     /// The owners of the uploads, as far as already read: each is in a file.
     private let owners = Mutex<[String: Owner]>([:])
-    /// The ids of partial uploads that are part of a file by now: kept for a client that asks to join them again, but
-    /// only as long as nobody needs their places.
-    private let joined = Mutex<[String]>([])
+    /// The partial uploads that have been joined, and those that are just being joined.
+    private let joins = Mutex(Joins())
     /// The ids of uploads whose copy's disk is being waited for.
     private let asked = Mutex<Set<String>>([])
     /// The most such waits at once: a disk that hangs must not block more of the threads that everybody needs.
@@ -58,7 +57,7 @@ package final class UploadStore: Sendable {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
         if parts >= limit - parts {
-            forgetJoined(in: folder, except: record.parts)
+            forgetJoined(in: folder)
             (parts, records) = try count(in: folder)
         }
         if parts >= limit || records > parts + Self.mostFinished {
@@ -93,24 +92,54 @@ package final class UploadStore: Sendable {
         return part
     }
 
+    private struct Joins {
+        /// The ids of partial uploads that are part of a file by now: kept for a client that asks to join them again,
+        /// but only as long as nobody needs their places.
+        var done: [String] = []
+        /// How many requests are joining a partial upload, by its id.
+        var underWay: [String: Int] = [:]
+    }
+
     /// Notes that the upload that was joined from these has become a file.
     func noteJoined(_ parts: [String]) {
-        joined.withLock { joined in
-            joined += parts
+        joins.withLock { joins in
+            joins.done += parts
             // There are no more files than that: the others have expired.
-            joined.removeFirst(max(0, joined.count - limit))
+            joins.done.removeFirst(max(0, joins.done.count - limit))
         }
     }
 
+    /// Runs `body`, which joins these partial uploads and may take long: until it ends, nobody who needs their places
+    /// removes them.
+    /// - Parameters:
+    ///   - parts: the ids of the partial uploads.
+    ///   - body: joins them.
+    /// - Returns: the result of `body`.
+    /// - Throws: what `body` throws.
+    func joining<Answer>(_ parts: [String], _ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
+        joins.withLock { joins in
+            for id in parts { joins.underWay[id, default: 0] += 1 }
+        }
+        defer {
+            joins.withLock { joins in
+                for id in parts {
+                    let others = joins.underWay[id, default: 1] - 1
+                    joins.underWay[id] = others > 0 ? others : nil
+                }
+            }
+        }
+        return try body()
+    }
+
     /// Removes the partial uploads that are part of a file, but for those that are being joined again.
-    private func forgetJoined(in folder: IdentifiedDescriptor, except parts: [String]) {
-        // Under the lock, so that nobody counts those that another thread is removing.
-        joined.withLock { joined in
-            guard !joined.isEmpty else { return }
-            let kept = Set(parts)
+    private func forgetJoined(in folder: IdentifiedDescriptor) {
+        // Under the lock, so that nobody counts those that another thread is removing, or begins to join one.
+        joins.withLock { joins in
+            guard !joins.done.isEmpty else { return }
+            let kept = joins.done.filter { joins.underWay[$0] != nil }
             // What can't be removed expires.
-            for id in joined where !kept.contains(id) { try? remove(id, in: folder) }
-            joined = joined.filter(kept.contains)
+            for id in joins.done where joins.underWay[id] == nil { try? remove(id, in: folder) }
+            joins.done = kept
         }
     }
 

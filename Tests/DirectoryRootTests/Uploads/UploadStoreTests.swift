@@ -1,3 +1,4 @@
+import Synchronization
 import TestSupport
 import Testing
 
@@ -253,6 +254,49 @@ import Testing
         // Until they are part of one, they do.
         _ = try (0..<3).map { _ in try share.createUpload(UploadSpec(target: nil, length: 0)) }
         #expect(throws: RootError.tooManyUploads) { try share.createUpload(UploadSpec(target: nil, length: 0)) }
+    }
+
+    @Test("Partial uploads that are being joined again stay until that ends, whoever needs their places")
+    func placesOfThoseBeingJoinedAgain() throws {
+        var policy = RootPolicy()
+        policy.maxUploads = 8
+        let others = Mutex<(@Sendable () -> Void)?>(nil)
+        let clock = RootClock(
+            wall: {
+                // Called while they are being joined, and by what this does.
+                let work = others.withLock { $0.take() }
+                work?()
+                if let work { others.withLock { $0 = work } }
+                return .now
+            }, uptime: RootClock.system.uptime)
+        let share = try other(policy, clock: clock)
+        let parts = try ["one", "two"].map { text in
+            let part = try share.createUpload(UploadSpec(target: nil, length: 3))
+            try write(text, to: part)
+            return part.id
+        }
+        _ = try share.joinUploads(parts, as: UploadSpec(target: SharePath("a"), length: nil)).finish(
+            replacing: .nothing)
+        others.withLock { work in
+            work = { [directory] in
+                let places = directory.names(in: ".shareserve/uploads").count { $0.hasSuffix(".part") }
+                // Not before all that the join itself needs is there.
+                guard (3..<6).contains(places) else { return }
+                var another = share
+                another.user = "\(places)"
+                #expect(throws: Never.self) { try another.createUpload(UploadSpec(target: nil, length: 1)) }
+            }
+        }
+        let again = try share.joinUploads(parts, as: UploadSpec(target: SharePath("b"), length: nil))
+        others.withLock { $0 = nil }
+        #expect(directory.names(in: ".shareserve/uploads").count { $0.hasSuffix(".part") } > 4)
+        for id in parts { _ = try share.upload(id: id) }
+        _ = try again.finish(replacing: .nothing)
+        #expect(directory.text("b") == "onetwo")
+        var last = share
+        last.user = "last"
+        _ = try last.createUpload(UploadSpec(target: nil, length: 1))
+        for id in parts { #expect(throws: RootError.unknownToken) { try share.upload(id: id) } }
     }
 
     @Test("A piece whose check sum was wrong is dropped again")

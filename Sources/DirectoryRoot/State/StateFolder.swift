@@ -42,7 +42,8 @@ package final class StateFolder: Sendable {
 
     /// The open folder; nil when there is none and `creating` is false, or when what is there can't be trusted.
     /// - Throws: ``RootError/readOnly`` when it would have to be created on a read-only share;
-    ///   ``RootError/system(errno:call:)`` when `creating` and something else has its name.
+    ///   ``RootError/forbidden`` when `creating` and the system does not allow it, or does not let this process use what
+    ///   is there; ``RootError/system(errno:call:)`` when `creating` and something else has its name.
     func descriptor(creating: Bool) throws(RootError) -> IdentifiedDescriptor? {
         if creating && isReadOnly { throw .readOnly }
         return try folder.withLock { (folder) throws(RootError) -> IdentifiedDescriptor? in
@@ -67,8 +68,10 @@ package final class StateFolder: Sendable {
             guard opened >= 0 else {
                 if opened == -ENOENT && !creating { return nil }
                 incidents.report(.unusableFolder(errno: -opened))
-                if creating { throw .system(errno: -opened, call: "open .shareserve: it must be a directory") }
-                return nil
+                guard creating else { return nil }
+                // The state of an earlier start as another user, of which the log told at the start.
+                if opened == -EACCES || opened == -EPERM { throw .forbidden }
+                throw .system(errno: -opened, call: "open .shareserve: it must be a directory")
             }
             let descriptor = try IdentifiedDescriptor(adopting: opened, "fstat state")
             try settle(root)

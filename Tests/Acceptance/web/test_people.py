@@ -67,8 +67,15 @@ def test_nothing_changes_where_the_locks_cannot_be_read(serve, folder):
         os.chown(path, 65534, 65534)
     server = serve("--user", "nobody")
     assert requests.get(server.url + "/file", timeout=20).text == "old"
-    for method, target in (("PUT", "/file"), ("PUT", "/new"), ("DELETE", "/file"), ("MKCOL", "/folder"), ("LOCK", "/file")):
-        assert requests.request(method, server.url + target, data=b"x" if method == "PUT" else None, timeout=20).status_code in (400, 403), method
+    lock = b'<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>'
+    change = b'<propertyupdate xmlns="DAV:"><set><prop><a xmlns="u">1</a></prop></set></propertyupdate>'
+    for method, target, body in (
+        ("PUT", "/file", b"x"), ("PUT", "/new", b"x"), ("DELETE", "/file", None), ("MKCOL", "/folder", None), ("LOCK", "/file", lock),
+        ("LOCK", "/new", lock), ("PROPPATCH", "/file", change),
+    ):
+        assert requests.request(method, server.url + target, data=body, timeout=20).status_code == 403, method
+    assert requests.request("PROPFIND", server.url + "/", headers={"Depth": "1"}, timeout=20).status_code == 207
+    assert "it must be a directory" not in server.logged()
     assert sorted(os.listdir(share)) == [".shareserve", "file"] and (share / "file").read_text() == "old"
     os.chown(share / ".shareserve", 65534, 65534)
     assert requests.put(server.url + "/file", b"new", timeout=20).status_code == 204

@@ -405,6 +405,26 @@ def test_idle_tls_connections_keep_little_of_what_they_sent(serve):
         wire.close()
 
 
+def test_idle_tls_connections_keep_little_of_the_listings_that_they_sent(serve):
+    """Which are sent whole, and by the first connections, of which each may hold more, too."""
+    server = serve("-q", "--tls-self-signed")
+    for index in range(900):
+        (server.root / f"{index:03}{'€' * 80}").touch()
+    wires = [Wire(server, tls=True) for _ in range(100)]
+
+    def take(count):
+        for wire in wires[:count]:
+            assert len(wire.ask("GET", "/", "Accept: application/json").body) > 300_000
+
+    take(5)
+    before = server.status_field("VmRSS")
+    take(100)
+    grown = server.status_field("VmRSS") - before
+    assert grown < 15 * MEBIBYTE, grown / MEBIBYTE
+    for wire in wires:
+        wire.close()
+
+
 def test_idle_http2_connections_keep_little_of_what_they_sent(serve):
     """Also where many streams of one have sent at once."""
     server = serve("-q", "--tls-self-signed")

@@ -122,7 +122,22 @@ extension HTTP1Connection {
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
         promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }
-        context.writeAndFlush(wrapOutboundOut(buffer), promise: promise)
+        passOn(buffer, context, promise)
+    }
+
+    /// Passes bytes to the channel, over TLS in small portions if they are more than a piece of a file.
+    ///
+    /// TLS keeps a buffer as large as the most that a connection has flushed at once, and a listing of a third of a
+    /// megabyte is sent whole. Pieces of files are not divided, since each portion is a system call: they are small
+    /// themselves where there are many connections.
+    private func passOn(_ buffer: ByteBuffer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>) {
+        var rest = buffer
+        if isSecure, rest.readableBytes > copiedPiece {
+            while rest.readableBytes > TLSPortion.size, let portion = rest.readSlice(length: TLSPortion.size) {
+                context.writeAndFlush(wrapOutboundOut(portion), promise: nil)
+            }
+        }
+        context.writeAndFlush(wrapOutboundOut(rest), promise: promise)
     }
 
     private func written(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {

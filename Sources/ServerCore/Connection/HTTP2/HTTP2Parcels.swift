@@ -13,9 +13,6 @@ final class HTTP2Parcels: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// What one buffer of 32 KiB holds once encrypted.
-    private static let size = 28 * 1_024
-
     private let connection: HTTP2Connection
     private let load: HTTP2Load
     /// How many bytes follow of a frame whose header was written.
@@ -86,7 +83,7 @@ final class HTTP2Parcels: ChannelDuplexHandler {
         while let (buffer, promise) = waiting.popFirst() {
             // Each write becomes at least one TLS record.
             let count = buffer.readableBytes + 32
-            if gathered > 0, gathered + count > Self.size {
+            if gathered > 0, gathered + count > TLSPortion.size {
                 gathered = 0
                 context.flush()
             }

@@ -91,12 +91,13 @@ extension UploaderHandler {
     /// The fields for both protocols in the response to a finished upload.
     ///
     /// The file has its name by now, so nothing may turn this into an error: a digest that can't be computed is
-    /// omitted, as for requesters who may upload files but not read them.
+    /// omitted, as for requesters who may upload files but not read them, and one that takes too long for a client that
+    /// may be gone.
     func addFinished(_ finished: FinishedUpload, _ request: Request, to fields: inout ResponseFields) async {
         fields["ETag"] = finished.attributes.entityTag.text
         fields["Content-Location"] = request.href(finished.path, isDirectory: false)
         guard let algorithm = request.fields["want-repr-digest"].flatMap(ReprDigest.wanted) else { return }
-        request.endWithClient()
+        request.endWithClient(owingAnswer: true)
         let io = request.io(for: finished.path)
         guard let entry = try? await io.run({ try request.share.open(finished.path) }),
             // Otherwise it is somebody else's content by now, whose digest would be wrong.

@@ -637,3 +637,18 @@ def test_hidden_names_and_extensions(serve):
     answer = requests.post(tus.store, headers=VERSION | {"Upload-Length": "1", "Upload-Metadata": metadata(filename="a.secret")}, timeout=20)
     assert answer.status_code in (403, 404)
     tus.create(1, data=b"x", headers=BYTES, filename="x.txt")
+
+
+def test_who_says_no_more_in_http_1_0_learns_that_the_file_is_stored(server):
+    """Without the digest, which takes longer than somebody who may be gone is waited for."""
+    content = os.urandom(6 << 20)
+    fields = VERSION | {
+        "Content-Type": "application/offset+octet-stream", "Upload-Length": str(len(content)),
+        "Upload-Metadata": metadata(filename="a"), "Want-Repr-Digest": "sha-256=10"}
+    slow = ["-o", os.devnull, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=1500000"]
+    with traced(server, *slow), Wire(server) as wire:
+        wire.request("POST", "/.shareserve/uploads", *map(": ".join, fields.items()), body=content, version="HTTP/1.0")
+        wire.socket.shutdown(socket.SHUT_WR)
+        answer = wire.response()
+    assert answer.status == 201 and answer["ETag"] and "Repr-Digest" not in answer
+    assert (server.root / "a").read_bytes() == content

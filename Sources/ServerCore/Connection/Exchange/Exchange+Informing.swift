@@ -15,8 +15,11 @@ extension Request {
     /// A client that has merely finished sending can't be distinguished from one that is gone until something is sent
     /// to it: so an interim response, 102, is sent once a second, which the system of a closed client answers with a
     /// reset. HTTP/1.0 has no interim responses: there it counts as gone after some seconds.
-    package func endWithClient() {
-        storage.exchange?.endWithClient()
+    /// - Parameter owingAnswer: whether the request has done already what the client wanted, and the rest only adds to
+    ///   its response: a client of HTTP/1.0 that counts as gone is then sent the response without that, once the task
+    ///   has noticed that it was cancelled.
+    package func endWithClient(owingAnswer: Bool = false) {
+        storage.exchange?.endWithClient(owingAnswer: owingAnswer)
     }
 }
 

@@ -34,6 +34,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     private(set) var isDetached = false
     /// Whether the task's work is useless once its client is gone; used on the loop only.
     private(set) var endsWithClient = false
+    /// Whether its client is owed a response all the same; used on the loop only.
+    private(set) var owesAnswer = false
     /// The connection's rate limits.
     let pace: Pace
 
@@ -159,9 +161,15 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         }
     }
 
-    func endWithClient() {
-        loop.execute { self.endsWithClient = true }
+    func endWithClient(owingAnswer: Bool) {
+        loop.execute {
+            self.endsWithClient = true
+            self.owesAnswer = owingAnswer
+        }
     }
+
+    /// Cancels the task, whose response is sent nevertheless.
+    func cutShort() { task?.cancel() }
 
     func bodyWanted() {
         onLoop { $0.readBody(of: self) }

@@ -96,8 +96,8 @@ extension HTTP1Connection {
         }
         guard isInputClosed || !hasReadPending else { return }
         guard head.minorVersion == 1 else {
-            if loopState.tick &- lastActivity >= Self.patienceWithSilence { abort() }
-            return
+            guard loopState.tick &- lastActivity >= Self.patienceWithSilence else { return }
+            return exchange.owesAnswer ? exchange.cutShort() : abort()
         }
         inform(.processing, ResponseFields(), of: exchange)
     }

@@ -15,8 +15,6 @@ final class PoolThreads: TaskExecutor {
     /// How many there are, unless the system has too few.
     let count: Int
     private let state = Mutex(State())
-    /// A permit for each piece of work, and in the end one for each thread.
-    private let permits = DispatchSemaphore(value: 0)
     /// Whether there is a thread or the end has come, readable without the lock.
     private let isBegun = Atomic(false)
     /// The number of jobs that no thread has begun.
@@ -28,6 +26,8 @@ final class PoolThreads: TaskExecutor {
 
     private struct State {
         var work = CircularBuffer<@Sendable () -> Void>()
+        /// What each thread that has nothing to do waits for: the one that has worked last is at the end.
+        var idle: [DispatchSemaphore] = []
         var threads = 0
         var hasEnded = false
         var waiters: [@Sendable () -> Void] = []
@@ -56,9 +56,8 @@ final class PoolThreads: TaskExecutor {
 
     /// What each thread does.
     private func work() {
-        while true {
-            permits.wait()
-            guard let next = state.withLock({ $0.work.popFirst() }) else { break }
+        let call = DispatchSemaphore(value: 0)
+        while let next = nextWork(call) {
             noteBegun()
             next()
         }
@@ -67,6 +66,21 @@ final class PoolThreads: TaskExecutor {
             return state.threads == 0 ? state.waiters : []
         }
         for waiter in waiters { waiter() }
+    }
+
+    /// Waits until there is work.
+    /// - Parameter call: the thread's own.
+    /// - Returns: nil in the end.
+    private func nextWork(_ call: DispatchSemaphore) -> (@Sendable () -> Void)? {
+        while true {
+            let (next, hasEnded) = state.withLock { state in
+                let next = state.work.popFirst()
+                if next == nil, !state.hasEnded { state.idle.append(call) }
+                return (next, state.hasEnded)
+            }
+            if next != nil || hasEnded { return next }
+            call.wait()
+        }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -102,15 +116,16 @@ final class PoolThreads: TaskExecutor {
     /// Without any thread, it waits until there is one, which each further piece of work tries to start.
     func submit(_ work: @escaping @Sendable () -> Void) {
         noteWaiting()
-        let isTaken = state.withLock { state in
-            guard !state.hasEnded else { return false }
+        let (isTaken, idle) = state.withLock { state -> (Bool, DispatchSemaphore?) in
+            guard !state.hasEnded else { return (false, nil) }
             state.work.append(work)
-            // Those that are missing are missed when work waits.
-            if state.threads < count, state.threads == 0 || state.work.count > 1 { startThreads(&state) }
-            return true
+            // Those that are missing are missed when all others are busy.
+            if state.threads < count, state.idle.isEmpty { startThreads(&state) }
+            // What the one needs that has worked last is still in the processor's caches.
+            return (true, state.idle.popLast())
         }
         if isTaken {
-            permits.signal()
+            idle?.signal()
         } else {
             noteBegun()
             work()
@@ -154,19 +169,18 @@ final class PoolThreads: TaskExecutor {
     /// Has the threads end after the work that waits for them.
     /// - Parameter whenOver: called after that, on any thread.
     func end(_ whenOver: @escaping @Sendable () -> Void) {
-        let (isFirst, threads, left) = state.withLock { state in
-            defer { state.hasEnded = true }
+        let ended = state.withLock { state in
+            state.hasEnded = true
             isBegun.store(true, ordering: .relaxed)
-            let left = state.threads == 0 ? state.work : []
+            let ended = state
+            state.idle = []
             if state.threads == 0 { state.work = [] }
-            return (!state.hasEnded, state.threads, left)
+            return ended
         }
-        for work in left {
+        for call in ended.idle { call.signal() }
+        for work in ended.threads == 0 ? ended.work : [] {
             noteBegun()
             work()
-        }
-        if isFirst {
-            for _ in 0..<threads { permits.signal() }
         }
         let isOver = state.withLock { state in
             if state.threads > 0 { state.waiters.append(whenOver) }

@@ -103,7 +103,7 @@ public struct IOPool: Sendable {
     }
 
     /// How many bytes a disk copies in the time of a few requests.
-    private static let mostCopiedAtOnce: Int64 = 8 << 20
+    package static let mostCopiedAtOnce: Int64 = 8 << 20
 
     /// Runs work that examines a whole tree before there is anything to send, when a thread can be spared for it.
     /// - Throws: what `work` throws.

@@ -10,7 +10,7 @@ extension DAVRequest {
         guard depth == .zero || depth == .infinity else {
             throw HTTPError(.badRequest, "The Depth of a COPY must be 0 or infinity.")
         }
-        return try await transfer { share, target, replacing in
+        return try await transfer({ share, _ in takesLong(share) }) { share, target, replacing in
             try share.copy(path, to: target, recursive: depth == .infinity, replacing: replacing)
         }
     }
@@ -28,15 +28,21 @@ extension DAVRequest {
         }
     }
 
+    /// Whether copying takes longer than an ordinary request; false for a copy that will fail anyway.
+    private func takesLong(_ share: Share) -> Bool {
+        let source = try? share.attributes(of: path)
+        return source.map { $0.isDirectory || $0.size > IOPool.mostCopiedAtOnce } ?? false
+    }
+
     /// Whether a move needs more than a rename; false for one that will fail anyway.
     private func crossesFileSystems(_ share: Share, _ target: SharePath) -> Bool {
         let places = try? (share.attributes(of: path), share.attributes(of: target.parent))
         return places.map { $0.device != $1.device } ?? false
     }
 
-    /// Runs the copy or move, queued with other long work if `isLong` returns true or is nil.
+    /// Runs the copy or move, queued with other long work if `isLong` returns true.
     private func transfer(
-        _ isLong: (@Sendable (Share, SharePath) -> Bool)? = nil,
+        _ isLong: @escaping @Sendable (Share, SharePath) -> Bool,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult
     ) async throws -> Response {
         let asked = try Destination(of: request).path
@@ -46,7 +52,7 @@ extension DAVRequest {
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
-        let isLong = try await onDisk { isLong?($0, target) ?? true }
+        let isLong = try await onDisk { isLong($0, target) }
         return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
             if request.hasTrailingSlash { try requireFolderBehindSlash(share.attributes(of: path)) }
             do {

@@ -92,7 +92,7 @@ final class Engine: Sendable {
     func beginAbort() { hasAborted.store(true, ordering: .relaxed) }
 
     /// The rate limits of a new connection.
-    func pace() -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate) }
+    func pace(on loop: any EventLoop) -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate, on: loop) }
 
     /// Counts a connection from its address; if it is accepted, it must be given to
     /// ``ConnectionsPerAddress/leave(_:)``.

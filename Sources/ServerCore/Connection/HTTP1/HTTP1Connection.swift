@@ -108,7 +108,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
         self.loopState = loopState
         self.isSecure = isSecure
         parser = HTTP1HeadParser(limits: engine.headLimits)
-        pace = engine.pace()
+        pace = engine.pace(on: loopState.loop)
         lastActivity = loopState.tick
         progress = ClientProgress(loopState.tick)
         taking = ClientProgress(loopState.tick)

@@ -56,7 +56,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         self.loopState = loopState
         self.peer = peer
         network = NetworkAddress(peer)?.network
-        pace = engine.pace()
+        pace = engine.pace(on: loopState.loop)
         load = HTTP2Load(engine.memory.unsent, in: loopState)
         lastActivity = loopState.tick
         progress = ClientProgress(loopState.tick)

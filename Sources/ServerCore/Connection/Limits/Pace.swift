@@ -4,13 +4,18 @@ import NIOCore
 struct Pace: Sendable {
     private let own: RateBucket?
     private let all: RateBucket?
+    /// The connection's event loop; nil if nothing is limited.
+    private let loop: (any EventLoop)?
 
-    init(own: RateBucket?, all: RateBucket?) {
+    init(own: RateBucket?, all: RateBucket?, on loop: any EventLoop) {
         self.own = own
         self.all = all
+        self.loop = loop
     }
 
-    static let unlimited = Pace(own: nil, all: nil)
+    private init() { (own, all, loop) = (nil, nil, nil) }
+
+    static let unlimited = Pace()
 
     var isLimited: Bool { own != nil || all != nil }
 
@@ -25,8 +30,8 @@ struct Pace: Sendable {
 
     /// Records bytes, and waits if they were ahead of a rate limit.
     func wait(after count: Int) async throws {
-        guard isLimited else { return }
+        guard isLimited, let loop else { return }
         let wait = spend(count)
-        if wait > .zero { try await Task.sleep(for: wait) }
+        if wait > .zero { try await loop.pause(for: wait) }
     }
 }

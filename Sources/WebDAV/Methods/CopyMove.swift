@@ -10,7 +10,7 @@ extension DAVRequest {
         guard depth == .zero || depth == .infinity else {
             throw HTTPError(.badRequest, "The Depth of a COPY must be 0 or infinity.")
         }
-        return try await transfer({ share, _ in takesLong(share) }) { share, target, replacing in
+        return try await transfer(takesLong) { share, target, replacing in
             try share.copy(path, to: target, recursive: depth == .infinity, replacing: replacing)
         }
     }
@@ -29,7 +29,7 @@ extension DAVRequest {
     }
 
     /// Whether copying takes longer than an ordinary request; false for a copy that will fail anyway.
-    private func takesLong(_ share: Share) -> Bool {
+    private func takesLong(_ share: Share, _ target: SharePath) -> Bool {
         let source = try? share.attributes(of: path)
         return source.map { $0.isDirectory || $0.size > IOPool.mostCopiedAtOnce } ?? false
     }

@@ -62,7 +62,7 @@ extension HTTP1Connection {
     func keepToRate(_ count: Int) {
         let wait = pace.spend(count)
         guard wait > .zero else { return count > 0 ? goOnLater() : () }
-        guard pause == nil else { return }
+        guard phase != .closed, pause == nil else { return }
         let bound = NIOLoopBound(self, eventLoop: loopState.loop)
         pause = loopState.loop.scheduleTask(in: TimeAmount(wait)) {
             bound.value.pause = nil

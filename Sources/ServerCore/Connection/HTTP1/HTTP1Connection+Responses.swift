@@ -22,6 +22,8 @@ extension HTTP1Connection {
             if !isHeadOnly, !held.take(response.body, of: loopState, engine.memory.answers) {
                 response = Response(HeldAnswer.refusal)
             }
+            // Room may have been made by closing this connection.
+            guard phase != .closed else { return held.give(to: engine.memory.answers) }
             // The first bytes have their turn too: a new connection has none of its own to wait for.
             keepToRate(0)
         }

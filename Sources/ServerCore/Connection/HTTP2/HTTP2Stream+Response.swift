@@ -40,6 +40,8 @@ extension HTTP2Stream {
             if !isHeadOnly, !heldAnswer.take(response.body, of: loopState, engine.memory.answers) {
                 response = Response(HeldAnswer.refusal)
             }
+            // Room may have been made by closing this connection.
+            guard !isOver else { return heldAnswer.give(to: engine.memory.answers) }
             // Each response is paid for by the next one, and the first has its turn too.
             keepToRate(0)
         }

@@ -1,5 +1,6 @@
 import CSyscalls
 import DirectoryRoot
+import NIOCore
 import Synchronization
 
 /// Passes a response body from the task that writes it to the connection that sends it.
@@ -38,8 +39,7 @@ final class BodySink: Sendable {
     private static let large = 16 * 1_024
 
     private struct State {
-        var pieces: [Piece] = []
-        var taken = 0
+        var pieces = CircularBuffer<Piece>()
         var queued = 0
         var isFinished = false
         var isBroken = false
@@ -177,34 +177,27 @@ final class BodySink: Sendable {
                 state.queued -= leftover.count
                 return (.leftover(leftover), Self.waiter(&state))
             }
-            guard state.taken < state.pieces.count else {
+            guard var piece = state.pieces.popFirst() else {
                 if state.isFinished { return (.end(sentAround: state.sentAround), nil) }
                 state.wantsNotice = true
                 return (.nothing, nil)
             }
-            var piece = state.pieces[state.taken]
-            state.taken += 1
             state.queued -= Self.size(piece)
             if case .bytes(var bytes) = piece {
-                while state.taken < state.pieces.count, case .bytes(let more) = state.pieces[state.taken],
+                while bytes.count < limit, case .bytes(let more)? = state.pieces.first,
                     bytes.count + more.count <= Self.limit
                 {
                     bytes.append(contentsOf: more)
                     state.queued -= more.count
-                    state.taken += 1
+                    state.pieces.removeFirst()
                 }
                 if bytes.count > limit {
                     let rest = Array(bytes[limit...])
                     bytes.removeLast(rest.count)
-                    state.taken -= 1
-                    state.pieces[state.taken] = .bytes(rest)
+                    state.pieces.prepend(.bytes(rest))
                     state.queued += rest.count
                 }
                 piece = .bytes(bytes)
-            }
-            if state.taken == state.pieces.count {
-                state.pieces.removeAll(keepingCapacity: true)
-                state.taken = 0
             }
             return (.piece(piece), Self.waiter(&state))
         }
@@ -227,8 +220,7 @@ final class BodySink: Sendable {
             state.isClosed = true
             state.outlet = nil
             state.leftover = []
-            state.pieces = []
-            state.taken = 0
+            state.pieces.removeAll()
             state.queued = 0
             state.notify = nil
             return state.waiter.take()

@@ -1,6 +1,7 @@
 """`--limit-rate` holds in both directions, by every protocol. A rate can only be exceeded by a fault: what took too short a
 time was too fast, however slow the machine is."""
 
+import contextlib
 import fcntl
 import subprocess
 import termios
@@ -11,7 +12,7 @@ import pytest
 from hyperframe.frame import HeadersFrame
 
 from frames import Frames
-from wire import Wire
+from wire import Wire, ask
 
 RATE = 1_000_000
 SIZE = 2_500_000
@@ -115,6 +116,42 @@ def test_long_listings(serve, request_):
     *options, path = request_
     took, shown = curl(server, "http", *options, "-m", "4", "-o", "/dev/null", server.url + path, fails=True)
     assert 10_000 < int(shown.split()[2]) < 4 * 5_500 + 10_000, shown
+
+
+def test_uploads_leave_turns_to_others(serve):
+    """They are received in small pieces too, while many wait."""
+    server = serve("-q", "--limit-total-rate", "400K")
+    (server.root / "small").write_bytes(bytes(3_000))
+    wires = [Wire(server) for _ in range(30)]
+    for number, wire in enumerate(wires):
+        wire.request("PUT", f"/{number}", "Content-Length: 100000000")
+        wire.socket.setblocking(False)
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        for wire in wires:
+            with contextlib.suppress(BlockingIOError):
+                wire.socket.send(bytes(65_536))
+        time.sleep(0.02)
+    began = time.monotonic()
+    assert ask(server, "GET", "/small").status == 200
+    assert time.monotonic() - began < 5
+    for wire in wires:
+        wire.close()
+
+
+def test_long_listings_that_wait_for_their_rate_take_no_memory(serve):
+    """What is sent of them is not kept, however soon there is more."""
+    server = serve("-q", "--limit-rate", "20K")
+    for number in range(10_000):
+        (server.root / f"{number:0150}").touch()
+    before = server.peak_memory()
+    wires = [Wire(server) for _ in range(20)]
+    for wire in wires:
+        wire.request("PROPFIND", "/", "Depth: 1", "Accept-Encoding: gzip")
+    time.sleep(10)
+    assert server.peak_memory() - before < 30 << 20, (before, server.peak_memory())
+    for wire in wires:
+        wire.close()
 
 
 @pytest.mark.parametrize("version", ["http", "http2"])

@@ -45,7 +45,8 @@ extension Exchange {
                 scratch = taken
                 unsafe buffer = unsafe taken.bytes
             }
-            switch try unsafe lease.look(into: buffer, limit: reader.wanted) {
+            // What is received at once has to be paid for before anybody else has a turn.
+            switch try unsafe lease.look(into: buffer, limit: min(reader.wanted, Int64(pace.piece))) {
             case .bytes(let count):
                 engine.counters.received(count)
                 try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)

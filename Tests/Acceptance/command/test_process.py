@@ -321,7 +321,10 @@ def test_the_first_process_of_a_container_ends_while_it_starts(serve, folder, nu
         pytest.skip("no namespaces can be made here")
     pipe = folder / "pipe"
     os.mkfifo(pipe)
-    server = serve("--tls-cert", pipe, "--tls-key", pipe, wrapper=wrapper, wait=False)
+    # The program that runs the tests may ignore SIGINT.
+    server = serve(
+        "--tls-cert", pipe, "--tls-key", pipe, wrapper=wrapper, wait=False,
+        preexec=lambda: signal.signal(number, signal.SIG_DFL))
 
     def has_begun():
         status = status_of(server)

@@ -374,7 +374,6 @@ def test_sighup_under_load(server):
     assert not failures, failures
 
 
-@pytest.mark.root
 def test_signals_are_obeyed_after_the_machine_was_busy(serve):
     """What has only kept a signal from being passed on for a while has no effect on the next ones."""
     server = serve()

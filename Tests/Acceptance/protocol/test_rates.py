@@ -97,10 +97,10 @@ def test_many_connections_share_the_rate_of_all(serve):
     try:
         for wire in wires:
             wire.request("GET", "/file")
-        time.sleep(13)
+        time.sleep(11)
         waiting = sum(int.from_bytes(fcntl.ioctl(wire.socket, termios.FIONREAD, bytes(4)), "little") for wire in wires)
         # With a piece and a head for each to begin with.
-        assert waiting < 13 * 110_000 + len(wires) * 5_000, waiting
+        assert waiting < 11 * 110_000 + len(wires) * 5_000, waiting
     finally:
         for wire in wires:
             wire.close()
@@ -114,8 +114,8 @@ def test_long_listings(serve, request_):
     for number in range(1500):
         (server.root / "folder" / f"{number:0100}").touch()
     *options, path = request_
-    took, shown = curl(server, "http", *options, "-m", "4", "-o", "/dev/null", server.url + path, fails=True)
-    assert 10_000 < int(shown.split()[2]) < 4 * 5_500 + 10_000, shown
+    _, shown = curl(server, "http", *options, "-m", "2", "-o", "/dev/null", server.url + path, fails=True)
+    assert 5_000 < int(shown.split()[2]) < 2 * 5_500 + 10_000, shown
 
 
 def test_uploads_leave_turns_to_others(serve):
@@ -126,7 +126,7 @@ def test_uploads_leave_turns_to_others(serve):
     for number, wire in enumerate(wires):
         wire.request("PUT", f"/{number}", "Content-Length: 100000000")
         wire.socket.setblocking(False)
-    end = time.monotonic() + 5
+    end = time.monotonic() + 3
     while time.monotonic() < end:
         for wire in wires:
             with contextlib.suppress(BlockingIOError):
@@ -148,8 +148,8 @@ def test_long_listings_that_wait_for_their_rate_take_no_memory(serve):
     wires = [Wire(server) for _ in range(20)]
     for wire in wires:
         wire.request("PROPFIND", "/", "Depth: 1", "Accept-Encoding: gzip")
-    time.sleep(10)
-    assert server.peak_memory() - before < 30 << 20, (before, server.peak_memory())
+    time.sleep(6)
+    assert server.peak_memory() - before < 24 << 20, (before, server.peak_memory())
     for wire in wires:
         wire.close()
 

@@ -1,8 +1,10 @@
 """HTTP/1.1 byte by byte: what is sent is exactly what the test wrote, and what comes is taken apart strictly."""
 
+import contextlib
 import dataclasses
 import socket
 import ssl
+import time
 
 
 class ConnectionClosed(Exception):
@@ -195,3 +197,15 @@ def ask(server, method, target, *fields, **options):
     tls = options.pop("tls", None)
     with Wire(server, tls=tls) as wire:
         return wire.ask(method, target, *fields, **options)
+
+
+def flood(wires, seconds):
+    """Sends more on each than a server with a rate limit wants, so that it always finds a lot."""
+    for wire in wires:
+        wire.socket.setblocking(False)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for wire in wires:
+            with contextlib.suppress(BlockingIOError, ssl.SSLWantWriteError):
+                wire.socket.send(bytes(65_536))
+        time.sleep(0.01)

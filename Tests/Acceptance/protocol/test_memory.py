@@ -8,7 +8,6 @@ import re
 import select
 import shutil
 import socket
-import ssl
 import struct
 import subprocess
 import termios
@@ -20,7 +19,7 @@ from hyperframe.frame import DataFrame, WindowUpdateFrame
 
 from frames import Frames
 from server import wait_until
-from wire import ConnectionClosed, Wire, ask
+from wire import ConnectionClosed, Wire, ask, flood
 
 MEBIBYTE = 1 << 20
 LIMIT = 64 * MEBIBYTE
@@ -74,16 +73,7 @@ def test_uploads_that_wait_for_their_rate_cost_no_memory(serve):
     wires = [Wire(server) for _ in range(120)]
     for index, wire in enumerate(wires):
         wire.request("PUT", f"/{index}", "Content-Length: 10000000")
-        wire.socket.setblocking(False)
-    # More than they may send, so that the server always finds a lot.
-    deadline = time.monotonic() + 3
-    while time.monotonic() < deadline:
-        for wire in wires:
-            try:
-                wire.socket.send(bytes(65_536))
-            except BlockingIOError:
-                pass
-        time.sleep(0.01)
+    flood(wires, 3)
     assert ask(server, "GET", "/").status == 200
     assert server.peak_memory() < LIMIT, server.peak_memory() / MEBIBYTE
     for wire in wires:
@@ -98,16 +88,7 @@ def test_bodies_that_wait_for_their_reader_cost_little(serve, tls):
     digest = base64.b64encode(bytes(32)).decode()
     for index, wire in enumerate(wires):
         wire.request("PUT", f"/{index}", "Content-Length: 10000000", f"Content-Digest: sha-256=:{digest}:")
-        wire.socket.setblocking(False)
-    # More than they may send, so that the server always finds a lot.
-    deadline = time.monotonic() + 3
-    while time.monotonic() < deadline:
-        for wire in wires:
-            try:
-                wire.socket.send(bytes(65_536))
-            except (BlockingIOError, ssl.SSLWantWriteError):
-                pass
-        time.sleep(0.01)
+    flood(wires, 3)
     assert ask(server, "GET", "/", tls=tls).status == 200
     assert server.peak_memory() - before < 56 * MEBIBYTE, (before, server.peak_memory())
     for wire in wires:

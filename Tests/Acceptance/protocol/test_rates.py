@@ -1,7 +1,6 @@
 """`--limit-rate` holds in both directions, by every protocol. A rate can only be exceeded by a fault: what took too short a
 time was too fast, however slow the machine is."""
 
-import contextlib
 import fcntl
 import subprocess
 import termios
@@ -12,7 +11,7 @@ import pytest
 from hyperframe.frame import HeadersFrame
 
 from frames import Frames
-from wire import Wire, ask
+from wire import Wire, ask, flood
 
 RATE = 1_000_000
 SIZE = 2_500_000
@@ -125,13 +124,7 @@ def test_uploads_leave_turns_to_others(serve):
     wires = [Wire(server) for _ in range(30)]
     for number, wire in enumerate(wires):
         wire.request("PUT", f"/{number}", "Content-Length: 100000000")
-        wire.socket.setblocking(False)
-    end = time.monotonic() + 3
-    while time.monotonic() < end:
-        for wire in wires:
-            with contextlib.suppress(BlockingIOError):
-                wire.socket.send(bytes(65_536))
-        time.sleep(0.02)
+    flood(wires, 3)
     began = time.monotonic()
     assert ask(server, "GET", "/small").status == 200
     assert time.monotonic() - began < 5

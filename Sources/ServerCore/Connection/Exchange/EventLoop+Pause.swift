@@ -3,7 +3,8 @@ import NIOCore
 extension EventLoop {
     /// Waits by a timer of this event loop, which needs no thread and no open file of libdispatch's: that ends the
     /// process where it can have none.
-    /// - Throws: `CancellationError` when the task was cancelled, or the event loop has ended.
+    /// - Throws: `CancellationError` when the task was cancelled, or the event loop ends meanwhile; to be called
+    ///   only before that.
     func pause(for time: Duration) async throws {
         let timer = scheduleTask(in: TimeAmount(time)) {}
         do {

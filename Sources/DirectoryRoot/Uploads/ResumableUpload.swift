@@ -263,7 +263,7 @@ public final class ResumableUpload: @unchecked Sendable {
                 // The file has its name whatever happens now: if the record can't be replaced, it says that the upload
                 // is being committed, and the inode shows that this was completed.
                 _ = try? part.write(ending, isEnding: true)
-                part.store.noteJoined(record.parts)
+                part.store.joined.note(record.parts)
                 return (attributes, created)
             } catch {
                 // What has its name already is finished for every later request, even if the part file's name still

@@ -24,7 +24,7 @@ extension Share {
     /// - Throws: ``RootError/unknownToken`` when a part does not exist; ``RootError/preconditionFailed`` when one is
     ///   incomplete or not partial; and as ``createUpload(_:)``.
     public func joinUploads(_ parts: [String], as spec: UploadSpec) throws(RootError) -> ResumableUpload {
-        try root.state.uploads.joining(parts) { () throws(RootError) in try join(parts, as: spec) }
+        try root.state.uploads.joined.joining(parts) { () throws(RootError) in try join(parts, as: spec) }
     }
 
     private func join(_ parts: [String], as spec: UploadSpec) throws(RootError) -> ResumableUpload {

@@ -30,9 +30,14 @@ BUILD_FOR_RELEASE = [SWIFT, "build", *RELEASE, "--product", "shareserve"]
 RELEASE_LOCK = PROJECT / ".test" / "release.lock"
 
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
-# These wait for other people's programs and for disks more than they compute: three lanes share the machine. What measures
-# time has it alone.
-SIDE_BY_SIDE = [["browser", "access"], ["webdav", "web", "command", "protocol/test_memory.py"], ["drills"]]
+# These wait for other people's programs, for disks and for times to pass more than they compute: four lanes share the
+# machine. What measures time has it alone.
+SIDE_BY_SIDE = [
+    ["browser", "access"],
+    ["webdav", "web", "command", "protocol/test_memory.py"],
+    ["drills"],
+    ["drills/test_limits.py", "protocol/test_files.py", "protocol/test_http2.py", "protocol/test_messages.py"],
+]
 
 # More failures than this are no accident.
 TRIED_AGAIN = 5
@@ -239,7 +244,7 @@ def run_acceptance(options, server, tally):
         # A folder's file that has its place in a lane.
         chosen += [f"--ignore={place(name)}" for name in beside if name.partition("/")[0] in names and name not in names]
         chosen += ["-k", options.filter] if options.filter else []
-        junit = RESULTS / f"acceptance-{names[0]}.xml"
+        junit = RESULTS / f"acceptance-{names[0].replace('/', '-')}.xml"
         return run_pytest(f"Acceptance tests: {', '.join(names)}", chosen, junit, environment, **output)
 
     first = Tally()

@@ -13,8 +13,8 @@ final class Engine: Sendable {
     let pool: PoolThreads
     let io: IOPool
     let far: FarPools
-    private let root: DirectoryRoot
-    private let passwords: WorkQueue
+    let root: DirectoryRoot
+    let passwords: WorkQueue
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
@@ -23,12 +23,12 @@ final class Engine: Sendable {
     private let rate: RateBucket?
     /// The value of `Allow`: all methods of all handlers.
     let allow: String
-    private let methods: Set<Method>
+    let methods: Set<Method>
     private let shuttingDown = Atomic<Bool>(false)
-    private let hasAborted = Atomic<Bool>(false)
+    let hasAborted = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
     /// The number of admissions that are being decided off the event loops.
-    private let undecided = Atomic<Int>(0)
+    let undecided = Atomic<Int>(0)
     private let streams = Atomic<Int>(0)
     private let threadWarning = RareWarning()
     /// That accepting a connection failed.
@@ -122,35 +122,6 @@ final class Engine: Sendable {
         perAddress.enter(newcomer.network) || state.shedIdlest(for: newcomer) || state.shedSlowest(for: newcomer)
     }
 
-    /// Counts a response, if there was one, and writes the request's line in the access log.
-    func record(
-        _ head: RequestHead, peer: String, user: String?, version: String, status: Int, bytes: Int64, beganAt: Int64
-    ) {
-        if status != AccessRecord.abandoned { counters.answered(status) }
-        guard let accessLog else { return }
-        let isBrief = accessLog.format == .text
-        let record = AccessRecord(
-            peer: peer, user: user, method: head.bytes[head.methodRange], target: head.target, version: version,
-            status: status, bytes: bytes, time: .now,
-            milliseconds: max(0, sys_coarse_milliseconds() - beganAt),
-            referer: isBrief ? nil : head.lines("referer").first,
-            agent: isBrief ? nil : head.lines("user-agent").first)
-        accessLog.writer.add(record, accessLog.format)
-    }
-
-    /// Records a GET that was answered immediately with a whole file, without the fields that only the longer log
-    /// formats have.
-    func recordGet(of target: [UInt8], peer: String, bytes: Int64) {
-        counters.answered(200)
-        guard let accessLog else { return }
-        let record = AccessRecord(
-            peer: peer, user: nil, method: Self.get, target: target[...], version: "HTTP/1.1", status: 200,
-            bytes: bytes, time: .now, milliseconds: 0, referer: nil, agent: nil)
-        accessLog.writer.add(record, accessLog.format)
-    }
-
-    private static let get = Array("GET".utf8)[...]
-
     /// The response when the system has no thread that a request could be answered on.
     func withoutThread() -> Response {
         threadWarning.log("requests are refused: the system has no more threads for this process", to: logger)
@@ -182,23 +153,6 @@ final class Engine: Sendable {
     /// Counts the end of an HTTP/2 stream.
     func leaveStreams() { streams.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// The head as the access control sees it: with the real client's data, if a trusted proxy supplies it.
-    /// - Throws: 413 when it announces a larger body than is allowed.
-    func view(
-        of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String
-    ) throws(HTTPError) -> RequestHeadView {
-        if let limit = limits.bodyBytes, let length = head.contentLength, length > limit {
-            throw HTTPError.bodyTooLarge
-        }
-        var client = TrustedProxies.Client(
-            address: peer, scheme: scheme,
-            authority: (target.authority ?? head[.host]).map { RequestHead.text($0) } ?? "")
-        if !proxies.isEmpty { client = proxies.client(of: client, fields: RequestFields(head: head)) }
-        return RequestHeadView(
-            head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
-            peer: client.address)
-    }
-
     /// The body of a request that has none; reading it reports whether that is valid in its coding.
     func emptyBody(of head: RequestHead) -> RequestBody {
         RequestBody(length: 0, pipe: nil, coding: BodyCoding(head, maxRatio: limits.expansionRatio))
@@ -212,142 +166,6 @@ final class Engine: Sendable {
                 upstream: exchange, pace: exchange.pace, memory: memory.wholeRequests, formNames: memory.formNames,
                 waiting: memory.waitingBodies),
             coding: BodyCoding(head, maxRatio: limits.expansionRatio))
-    }
-
-    /// Resolves off the event loop what an admission left open, in as many steps as it takes.
-    /// - Parameters:
-    ///   - admission: the first result.
-    ///   - done: gets the final result, on a thread of the pool or synchronously.
-    func settle(_ admission: Admission, _ done: @escaping @Sendable (Admission) -> Void) {
-        switch admission {
-        case .allow, .count, .refuse: done(admission)
-        case .check(let question):
-            guard pool.begin() else { return done(.refuse(withoutThread())) }
-            undecided.wrappingAdd(1, ordering: .relaxed)
-            pool.submit { self.decide(question, done) }
-        case .verify(let question):
-            undecided.wrappingAdd(1, ordering: .relaxed)
-            if passwords.submit({ self.decide(question, done) }) { return }
-            done(.refuse(Response(passwords.refusal)))
-            undecided.wrappingSubtract(1, ordering: .releasing)
-        }
-    }
-
-    private func decide(
-        _ question: () throws(RootError) -> Admission, _ done: @escaping @Sendable (Admission) -> Void
-    ) {
-        settle(outcome(of: question), done)
-        undecided.wrappingSubtract(1, ordering: .releasing)
-    }
-
-    private func outcome(of question: () throws(RootError) -> Admission) -> Admission {
-        guard !hasAborted.load(ordering: .relaxed) else { return .refuse(Response(HTTPError.shuttingDown)) }
-        do throws(RootError) {
-            return try question()
-        } catch {
-            return .refuse(response(to: error))
-        }
-    }
-
-    /// Asks the handlers, newest first, and tells `settle`, before the response is sent, whether it has any content.
-    func route(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) -> Answer {
-        let answer = route(request)
-        guard let settle else { return answer }
-        return .later { request in
-            let response: Response
-            do {
-                response = try await answer.response(to: request)
-            } catch {
-                settle(false)
-                throw error
-            }
-            settle(response.status == .ok || response.status == .partialContent)
-            return response
-        }
-    }
-
-    /// The pool for what is at `path` in a share.
-    func io(for path: SharePath, in share: Share) -> IOPool { share.farDevice(of: path).map { far[$0] } ?? io }
-
-    /// An admitted request, with the pool for the disk that it is about.
-    /// - Parameters:
-    ///   - view: what the access control saw.
-    ///   - share: the share that it granted.
-    ///   - prefix: the prefix of every address of that share.
-    ///   - path: the path in the share.
-    ///   - body: the body, still to be received.
-    /// - Returns: the request.
-    func request(
-        _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody
-    ) -> Request {
-        let request = Request(
-            storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: io))
-        if root.hasFarMounts { assignPool(to: request) }
-        return request
-    }
-
-    /// Assigns the pool of the far disk that any of a request's fields refers to, if one does.
-    private func assignPool(to request: Request) {
-        func device(of reference: ArraySlice<UInt8>) -> UInt64? {
-            (try? request.resolve(reference: reference).path).flatMap { request.share.farDevice(of: $0) }
-        }
-        var found = request.share.farDevice(of: request.path)
-        if found == nil, request.method == .copy || request.method == .move {
-            found = request.fields.bytes("destination").first.flatMap { device(of: $0) }
-        }
-        if found == nil, let field = request.fields["if"], let header = try? IfHeader(header: field) {
-            found = header.lists.lazy.compactMap { $0.resource.flatMap { device(of: Array($0.utf8)[...]) } }.first
-        }
-        if let found { request.storage.io = far[found] }
-    }
-
-    /// The threads that may wait for a file's disk.
-    func threads(for entry: Entry) -> PoolThreads {
-        guard root.isBehindMount(entry), let threads = far[entry.attributes.device].threads else { return pool }
-        return threads
-    }
-
-    /// Asks the handlers; for a far disk, once it responds.
-    private func route(_ request: Request) -> Answer {
-        guard request.io.isFar else { return find(request) }
-        do {
-            try request.io.requireAnswering()
-        } catch {
-            return .now(Response(error))
-        }
-        return find(request)
-    }
-
-    /// Asks the handlers, with the listed path if its names are in another Unicode normalization form than the
-    /// client's.
-    private func find(_ request: Request) -> Answer {
-        guard request.mayRespell(request.path) else { return handle(request) }
-        return .later { request in
-            let listed = try await request.listedEquivalent(of: request.path)
-            let request = listed.map { request.listed(at: $0) } ?? request
-            return try await self.handle(request).response(to: request)
-        }
-    }
-
-    /// Asks the handlers, newest first.
-    private func handle(_ request: Request) -> Answer {
-        for handler in handlers {
-            let answer = handler.answer(request)
-            if case .pass = answer { continue }
-            return answer
-        }
-        let method = request.method
-        guard methods.contains(method) else {
-            return .now(.text(.notImplemented, "This server does not know the method \(method.rawValue)."))
-        }
-        if method == .options { return .now(Response(.ok, fields: ["Allow": allow])) }
-        guard method == .get || method == .head else {
-            var response = Response.text(.methodNotAllowed, "\(method.rawValue) does not work at this address.")
-            response.fields["Allow"] = methods.map(\.rawValue).filter { $0 != method.rawValue }.sorted()
-                .joined(separator: ", ")
-            return .now(response)
-        }
-        return .now(.text(.notFound, "There is nothing at this address."))
     }
 
     /// Writes a failed system call to the server's log.

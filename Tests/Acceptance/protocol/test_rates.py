@@ -8,7 +8,7 @@ import time
 
 import hpack
 import pytest
-from hyperframe.frame import HeadersFrame
+from hyperframe.frame import HeadersFrame, SettingsFrame, WindowUpdateFrame
 
 from frames import Frames
 from wire import Wire, ask, flood
@@ -174,3 +174,30 @@ def test_what_waits_for_its_rate_takes_only_so_much_memory(serve, version):
     assert server.peak_memory() - before < 40 << 20, (before, server.peak_memory())
     for socket in sockets:
         socket.close()
+
+
+@pytest.mark.parametrize("version", ["http", "http2"])
+def test_who_takes_nothing_makes_room_by_going_itself(serve, version):
+    """The one that asks for more is the one that takes nothing of what it has."""
+    server = serve(
+        "-q", "--limit-rate", "100M", "--max-answer-memory", "4M", *(["--tls-self-signed"] if version == "http2" else []))
+    for number in range(999):
+        (server.root / f"{number:0230}").touch()
+    if version == "http2":
+        client = Frames(server, receive_buffer=4096)
+        most = (1 << 31) - 1
+        client.send(SettingsFrame(0, settings={SettingsFrame.INITIAL_WINDOW_SIZE: most}).serialize()
+                    + WindowUpdateFrame(0, most - 65_535).serialize())
+        requests = [client.head(stream, path="/?json") for stream in range(1, 121, 2)]
+    else:
+        client = Wire(server, receive_buffer=4096)
+        requests = [f"GET /?json HTTP/1.1\r\nHost: {client.authority}\r\n\r\n".encode()] * 60
+    try:
+        for request in requests:
+            if client.send(request) is False:
+                break
+            time.sleep(0.1)
+    except OSError:
+        pass
+    assert ask(server, "GET", "/.shareserve/health", tls=True if version == "http2" else None).status == 200
+    client.socket.close()

@@ -19,8 +19,10 @@ extension HTTP1Connection {
         var response = given
         if response.status == .forbidden, let view { response = engine.access.challenged(response, for: view) }
         if pace.isLimited {
-            if !isHeadOnly, !held.take(response.body, of: loopState, engine.memory.answers) {
-                response = Response(HeldAnswer.refusal)
+            if !isHeadOnly {
+                let taken = HeldAnswer.take(response.body, of: loopState, engine.memory.answers)
+                held = taken ?? HeldAnswer()
+                if taken == nil { response = Response(HeldAnswer.refusal) }
             }
             // Room may have been made by closing this connection.
             guard phase != .closed else { return held.give(to: engine.memory.answers) }

@@ -37,8 +37,10 @@ extension HTTP2Stream {
         var response = plain
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if pace.isLimited {
-            if !isHeadOnly, !heldAnswer.take(response.body, of: loopState, engine.memory.answers) {
-                response = Response(HeldAnswer.refusal)
+            if !isHeadOnly {
+                let taken = HeldAnswer.take(response.body, of: loopState, engine.memory.answers)
+                heldAnswer = taken ?? HeldAnswer()
+                if taken == nil { response = Response(HeldAnswer.refusal) }
             }
             // Room may have been made by closing this connection.
             guard !isOver else { return heldAnswer.give(to: engine.memory.answers) }

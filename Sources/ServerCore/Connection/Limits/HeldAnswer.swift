@@ -5,17 +5,19 @@ struct HeldAnswer {
     private var counted = 0
 
     /// Counts a body.
+    ///
+    /// Not a method that changes an answer in its place: the client that makes room may be the one that asks, whose
+    /// connection gives back what it has in the middle of this.
     /// - Parameters:
     ///   - body: of the response.
     ///   - loopState: of its loop, whose stalled clients make room.
     ///   - memory: the memory for answers.
-    /// - Returns: false when there is no memory left for it.
-    mutating func take(_ body: Response.Body, of loopState: LoopState, _ memory: SoftByteBudget) -> Bool {
-        guard case .bytes(let bytes) = body, bytes.count > SoftByteBudget.uncounted else { return true }
+    /// - Returns: what was counted; nil when there is no memory left for it.
+    static func take(_ body: Response.Body, of loopState: LoopState, _ memory: SoftByteBudget) -> HeldAnswer? {
+        guard case .bytes(let bytes) = body, bytes.count > SoftByteBudget.uncounted else { return HeldAnswer() }
         let count = bytes.count - SoftByteBudget.uncounted
-        guard memory.take(count) || loopState.shedStalled() > 0 && memory.take(count) else { return false }
-        counted = count
-        return true
+        guard memory.take(count) || loopState.shedStalled() > 0 && memory.take(count) else { return nil }
+        return HeldAnswer(counted: count)
     }
 
     /// Gives back what is counted.

@@ -459,6 +459,11 @@ int64_t sys_coarse_milliseconds(void) {
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
+int64_t sys_coarse_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now.tv_sec;
+}
 
 #else  // macOS: calls that it lacks return -ENOSYS
 
@@ -635,5 +640,12 @@ int sys_is_locked(int descriptor) {
 int sys_inotify(void) { return -ENOSYS; }
 int sys_inotify_add(int inotify, int directory, uint32_t mask) { return -ENOSYS; }
 int sys_inotify_remove(int inotify, int watch) { return -ENOSYS; }
+int64_t sys_coarse_seconds(void) { return time(NULL); }
 int64_t sys_coarse_milliseconds(void) { return (int64_t)(clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX) / 1000000); }
 #endif
+
+int sys_is_socket(const char *path) {
+    struct stat found;
+    int status = RETRY(lstat(path, &found));
+    return status < 0 ? status : S_ISSOCK(found.st_mode) != 0;
+}

@@ -194,3 +194,7 @@ void sys_ignore_file_size_signal(void);
 void sys_now(int64_t *seconds, int32_t *nanoseconds);
 // CLOCK_MONOTONIC in milliseconds, cheap and coarse.
 int64_t sys_coarse_milliseconds(void);
+// CLOCK_REALTIME in seconds, cheap.
+int64_t sys_coarse_seconds(void);
+// 1 if the path, whose last link is not followed, is that of a socket; 0 if of something else; or a negative errno.
+int sys_is_socket(const char *path);

@@ -122,9 +122,9 @@ struct Listener {
 
     /// Removes a socket file that a dead process left; never one on which somebody listens, and nothing else.
     private func clearStaleSocket(_ path: String) async throws {
-        var info = stat()
-        guard unsafe lstat(path, &info) == 0 else { return }
-        guard info.st_mode & S_IFMT == S_IFSOCK else { throw ListenError.notASocket(path: path) }
+        let isSocket = unsafe sys_is_socket(path)
+        guard isSocket >= 0 else { return }
+        guard isSocket == 1 else { throw ListenError.notASocket(path: path) }
         do {
             let channel = try await ClientBootstrap(group: group).connect(unixDomainSocketPath: path).get()
             try? await channel.close()

@@ -1,14 +1,5 @@
-// For `timespec`, which belongs to the first C module that declares it.
 import CSyscalls
 import NIOCore
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// What the connections of one event loop, and their HTTP/2 requests, share, so that none of it needs a lock.
 ///
@@ -54,7 +45,7 @@ final class LoopState {
     /// When ``shedWaiting()`` last found no request to end.
     private var foundNoneWaiting: UInt32?
     private var ticking: RepeatedTask?
-    private var dateSecond: time_t = 0
+    private var dateSecond: Int64 = 0
     /// `Date: Tue, 15 Nov 1994 08:12:31 GMT`, with CR LF.
     private var dateLine: [UInt8] = []
 
@@ -247,17 +238,12 @@ final class LoopState {
     ///
     /// RFC 9110 §6.6.1.
     func writeDate(to out: OutBuffer) {
-        var now = timespec()
-        #if os(Linux)
-            unsafe clock_gettime(CLOCK_REALTIME_COARSE, &now)
-        #else
-            unsafe clock_gettime(CLOCK_REALTIME, &now)
-        #endif
-        if now.tv_sec != dateSecond || dateLine.isEmpty {
-            dateSecond = now.tv_sec
+        let now = sys_coarse_seconds()
+        if now != dateSecond || dateLine.isEmpty {
+            dateSecond = now
             dateLine.removeAll(keepingCapacity: true)
             dateLine += "Date: ".utf8
-            HTTPDate.write(Int64(now.tv_sec), to: &dateLine)
+            HTTPDate.write(now, to: &dateLine)
             dateLine += "\r\n".utf8
         }
         out.append(dateLine)

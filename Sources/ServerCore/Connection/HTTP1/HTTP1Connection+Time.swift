@@ -38,6 +38,8 @@ extension HTTP1Connection {
         lookAtProgress(tick)
         lookAtTaking(tick)
         lookForClient()
+        // It is the server that waits.
+        if pause != nil { exchange?.sink.noteTaken() }
         if isAnswering, !isAnswered, outstanding == 0,
             silence.isSilent(on: context?.channel, tick, limit: Limits.ticks(engine.limits.readerStallTime))
         {

@@ -154,6 +154,8 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         let isSending = outstanding > 0 || isQueued
         if isSending { reader.look(at: connection.channel) }
         lookAtProgress(tick, isSending: isSending)
+        // It is the server that waits.
+        if pause != nil { exchange?.sink.noteTaken() }
         guard tick >= deadline else { return }
         if isSending, renewals < Self.mostRenewals, reader.hasGoneOn(on: connection.channel) {
             renewals += 1

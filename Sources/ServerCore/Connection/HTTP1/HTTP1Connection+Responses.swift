@@ -20,7 +20,7 @@ extension HTTP1Connection {
         if response.status == .forbidden, let view { response = engine.access.challenged(response, for: view) }
         if pace.isLimited {
             if !isHeadOnly {
-                let taken = HeldAnswer.take(response.body, of: loopState, engine.memory.answers)
+                let taken = HeldAnswer.take(response.body, to: head.method, of: loopState, engine.memory.answers)
                 held = taken ?? HeldAnswer()
                 if taken == nil { response = Response(HeldAnswer.refusal) }
             }

@@ -38,7 +38,7 @@ extension HTTP2Stream {
         if let view, plain.status == .forbidden { response = engine.access.challenged(plain, for: view) }
         if pace.isLimited {
             if !isHeadOnly {
-                let taken = HeldAnswer.take(response.body, of: loopState, engine.memory.answers)
+                let taken = HeldAnswer.take(response.body, to: head.method, of: loopState, engine.memory.answers)
                 heldAnswer = taken ?? HeldAnswer()
                 if taken == nil { response = Response(HeldAnswer.refusal) }
             }

@@ -10,13 +10,19 @@ struct HeldAnswer {
     /// connection gives back what it has in the middle of this.
     /// - Parameters:
     ///   - body: of the response.
+    ///   - method: of the request; what a method has changed is told, whether there is memory or not.
     ///   - loopState: of its loop, whose stalled clients make room.
     ///   - memory: the memory for answers.
     /// - Returns: what was counted; nil when there is no memory left for it.
-    static func take(_ body: Response.Body, of loopState: LoopState, _ memory: SoftByteBudget) -> HeldAnswer? {
+    static func take(
+        _ body: Response.Body, to method: Method, of loopState: LoopState, _ memory: SoftByteBudget
+    ) -> HeldAnswer? {
         guard case .bytes(let bytes) = body, bytes.count > SoftByteBudget.uncounted else { return HeldAnswer() }
         let count = bytes.count - SoftByteBudget.uncounted
-        guard memory.take(count) || loopState.shedStalled() > 0 && memory.take(count) else { return nil }
+        if !(memory.take(count) || loopState.shedStalled() > 0 && memory.take(count)) {
+            guard !method.isSafe else { return nil }
+            memory.hold(count)
+        }
         return HeldAnswer(counted: count)
     }
 

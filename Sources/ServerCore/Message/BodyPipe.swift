@@ -28,6 +28,8 @@ final class BodyPipe: Sendable {
         var waiter: CheckedContinuation<[UInt8]?, any Error>?
         var upstream: (any Upstream)?
         var isHungry = false
+        /// Whether the reader has waited for its first turn within the rate limits.
+        var hadTurn = false
     }
 
     private let state: Mutex<State>
@@ -151,9 +153,38 @@ final class BodyPipe: Sendable {
 
     /// The next bytes, within the connection's rate limits; nil at the end of a complete body.
     func next() async throws -> [UInt8]? {
+        try await takeFirstTurn()
         let bytes = try await nextAtOnce()
-        if let bytes { try await pace.wait(after: bytes.count) }
+        if let bytes { try await pay(for: bytes.count) }
         return bytes
+    }
+
+    /// Waits until what others have sent and received before is paid for: many new bodies would otherwise have all wait
+    /// for theirs.
+    ///
+    /// To be called before anything is read; waits the first time only.
+    func takeFirstTurn() async throws {
+        guard pace.isLimited else { return }
+        let hadTurn = state.withLock { state in
+            defer { state.hadTurn = true }
+            return state.hadTurn
+        }
+        if !hadTurn { try await pay(for: 0) }
+    }
+
+    /// Waits until bytes that were read are paid for, within the connection's rate limits.
+    /// - Throws: why the body will never be complete, as soon as that is known: such a body has no turn.
+    func pay(for count: Int) async throws {
+        guard pace.isLimited else { return }
+        try await pace.wait(after: count) { failure != nil }
+        if let failure { throw failure }
+    }
+
+    private var failure: HTTPError? {
+        state.withLock { state in
+            guard case .failure(let error) = state.end else { return nil }
+            return error
+        }
     }
 
     private func nextAtOnce() async throws -> [UInt8]? {

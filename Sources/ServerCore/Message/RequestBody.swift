@@ -131,9 +131,10 @@ public struct RequestBody: AsyncSequence, Sendable {
     ) async throws {
         guard let pipe else { return try coding.checkEmpty() }
         if case .identity = coding {
+            try await pipe.takeFirstTurn()
             while let bytes = try pipe.takeReady() {
                 try unsafe bytes.withUnsafeBytes(consume)
-                try await pipe.pace.wait(after: bytes.count)
+                try await pipe.pay(for: bytes.count)
             }
             if pipe.isOver { return }
             if let exchange = pipe.upstream as? Exchange {

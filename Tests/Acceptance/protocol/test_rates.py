@@ -2,15 +2,18 @@
 time was too fast, however slow the machine is."""
 
 import fcntl
+import gzip
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import hpack
 import pytest
 from hyperframe.frame import HeadersFrame, SettingsFrame, WindowUpdateFrame
 
 from frames import Frames
+from server import wait_until
 from wire import Wire, ask, flood
 
 RATE = 1_000_000
@@ -201,3 +204,56 @@ def test_who_takes_nothing_makes_room_by_going_itself(serve, version):
         pass
     assert ask(server, "GET", "/.shareserve/health", tls=True if version == "http2" else None).status == 200
     client.socket.close()
+
+
+def test_uploads_that_were_broken_off_have_no_turn(serve):
+    server = serve("-q", "--limit-total-rate", "20K")
+    for number in range(300):
+        with Wire(server) as wire:
+            wire.send(f"PUT /{number} HTTP/1.1\r\nHost: {wire.authority}\r\nContent-Length: 1000000\r\n\r\n".encode() + bytes(9_000))
+    began = time.monotonic()
+    assert ask(server, "PUT", "/mine", body=b"x").status == 201
+    # A single one that was still there may have been received.
+    assert time.monotonic() - began < 15
+    wait_until(lambda: len(list(Path(f"/proc/{server.pid}/fd").iterdir())) < 60, "their places are free")
+
+
+def test_what_was_changed_is_told_without_memory_for_it(serve):
+    """While all memory for answers is taken by listings that wait for their rate."""
+    server = serve("-q", "--limit-rate", "20K", "--max-answer-memory", "1M")
+    (server.root / "listed").mkdir()
+    for number in range(999):
+        (server.root / "listed" / f"{number:0230}").touch()
+    wires = []
+    while True:
+        wires.append(Wire(server))
+        wires[-1].request("GET", "/listed/?json")
+        if int(wires[-1].socket.recv(12).split()[1]) == 503:
+            break
+        assert len(wires) < 20
+    parts = [f'--b\r\nContent-Disposition: form-data; name="file"; filename="{number:0200}"\r\n\r\nx\r\n' for number in range(1_000)]
+    form = gzip.compress(("".join(parts) + "--b--\r\n").encode())
+    with Wire(server) as wire:
+        wire.request("POST", "/", "Content-Type: multipart/form-data; boundary=b", "Content-Encoding: gzip",
+                     "Accept: application/json", body=form)
+        assert wire.socket.recv(12).split()[1] == b"201"
+    for wire in wires:
+        wire.close()
+
+
+def test_archives_that_wait_for_their_rate_keep_their_places(serve):
+    """Each step of theirs takes longer than a client may take nothing while others want its place."""
+    server = serve("-q", "--limit-rate", "500", "--max-archives", "1")
+    (server.root / "folder").mkdir()
+    for number in range(100):
+        (server.root / "folder" / f"{number}").write_bytes(bytes(3_000))
+    with Wire(server, timeout=40) as wire:
+        wire.request("GET", "/folder/?archive=tar")
+        wire.read(2_000)
+        time.sleep(7)
+        for _ in range(2):
+            with Wire(server) as other:
+                other.request("GET", "/folder/?archive=tar")
+                assert other.socket.recv(12).split()[1] == b"503"
+            time.sleep(0.5)
+        wire.read(6_000)

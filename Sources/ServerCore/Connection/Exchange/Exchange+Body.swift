@@ -16,7 +16,7 @@ extension Exchange {
             // What was received before the socket was lent.
             while let bytes = try pipe.takeReady() {
                 try unsafe bytes.withUnsafeBytes(consume)
-                try await pace.wait(after: bytes.count)
+                try await pipe.pay(for: bytes.count)
             }
             try unsafe await receive(lease, &reader, at: place, consume)
         } catch {
@@ -55,7 +55,7 @@ extension Exchange {
                 guard isLong || pace.isLimited else { continue }
                 // A waiting body holds no memory: there may be thousands.
                 giveBack(&scratch)
-                try await pace.wait(after: count)
+                try await pay(for: count, lease, &reader)
                 // After a share of the thread's time, it is the others' turn.
                 if isLong {
                     await Task.yield()
@@ -64,7 +64,7 @@ extension Exchange {
                 }
             case .mail(let bytes):
                 try unsafe bytes.withUnsafeBytes { try unsafe reader.take($0, consume) }
-                try await pace.wait(after: bytes.count)
+                try await pay(for: bytes.count, lease, &reader)
             case .nothing:
                 if Self.isFast(burst, in: sys_coarse_milliseconds() - turn), lease.waitBriefly() { continue }
                 giveBack(&scratch)
@@ -76,6 +76,17 @@ extension Exchange {
                 throw HTTPError.bodyBrokenOff
             }
         }
+    }
+
+    /// Waits until received bytes are paid for, within the connection's rate limits.
+    /// - Throws: ``HTTPError/bodyBrokenOff`` as soon as it is known that the body will never be complete.
+    private func pay(for count: Int, _ lease: SocketLease, _ reader: inout LeasedBody) async throws {
+        guard pace.isLimited else { return }
+        let wanted = reader.wanted
+        try await pace.wait(after: count) { lease.hasFailed || lease.isBrokenOff(wanting: wanted) }
+        guard lease.isBrokenOff(wanting: wanted) else { return }
+        reader.isBroken = true
+        throw HTTPError.bodyBrokenOff
     }
 
     private static let leastBurst = 64 << 10

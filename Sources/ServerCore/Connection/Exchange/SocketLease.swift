@@ -98,6 +98,17 @@ final class SocketLease: Sendable {
         }
     }
 
+    /// Whether the body was given up, for being too slow or with its connection.
+    var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    /// Whether the input has ended before a counted body of which so many bytes are still to be taken.
+    func isBrokenOff(wanting wanted: Int64) -> Bool {
+        state.withLock { state in
+            guard state.isAtEnd, wanted < .max else { return false }
+            return state.mail.reduce(Int64(state.held.count)) { $0 + Int64($1.count) } < wanted
+        }
+    }
+
     /// What the loop has read and nobody has taken.
     func takeMail() -> [UInt8] {
         state.withLock { state in

@@ -29,9 +29,18 @@ struct Pace: Sendable {
     }
 
     /// Records bytes, and waits if they were ahead of a rate limit.
-    func wait(after count: Int) async throws {
+    /// - Parameters:
+    ///   - count: of bytes; 0 to wait for the turn of the first ones.
+    ///   - isVain: asked each second: true if there is nothing to wait for any more.
+    /// - Throws: `CancellationError` when the task was cancelled, or the event loop ends.
+    func wait(after count: Int, unless isVain: () -> Bool) async throws {
         guard isLimited, let loop else { return }
         let wait = spend(count)
-        if wait > .zero { try await loop.pause(for: wait) }
+        let end = NIODeadline.now() + TimeAmount(wait)
+        var rest = wait
+        while rest > .zero, !isVain() {
+            try await loop.pause(for: min(rest, .seconds(1)))
+            rest = Duration(end - .now())
+        }
     }
 }

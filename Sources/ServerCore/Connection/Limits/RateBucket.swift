@@ -6,6 +6,11 @@ import Synchronization
 /// there are, they keep to the rate together, and take turns.
 final class RateBucket: Sendable {
     private let rate: Int64
+    /// The most bytes to send or receive in one step: a hundredth of a second's worth, so that however many there are,
+    /// the turn of each comes soon; and the same at all times, so that each gets as much as any other.
+    let piece: Int
+    /// How far ahead of the rate is not worth a timer: less than a piece, or some would go on where others wait.
+    private let slack: Duration
     /// The time up to which everything recorded is paid for, by `clock`.
     private let paidUntil: Mutex<Duration>
     private let clock: @Sendable () -> Duration
@@ -17,28 +22,27 @@ final class RateBucket: Sendable {
         guard let rate, rate > 0 else { return nil }
         self.rate = rate
         self.clock = clock
+        piece = Int(clamping: max(4_096, min(rate / 100, 1_048_576)))
+        slack = min(.milliseconds(5), Self.cost(of: piece, at: rate) / 2)
         paidUntil = Mutex(clock())
-    }
-
-    /// The most bytes to send in one step: a tenth of a second's worth, so that the flow is even, and less while many
-    /// wait, so that the turn of each comes soon.
-    var piece: Int {
-        let isCrowded = paidUntil.withLock { $0 } - clock() > .seconds(1)
-        return Int(clamping: max(4_096, min(rate / (isCrowded ? 1_000 : 10), 1_048_576)))
     }
 
     /// Records bytes that were sent.
     /// - Returns: how long to wait before the next ones; zero for no wait.
     func spend(_ count: Int) -> Duration {
-        let (product, overflow) = Int64(count).multipliedReportingOverflow(by: 1_000_000_000)
-        let cost: Duration = overflow ? .seconds(Int64(count) / rate) : .nanoseconds(product / rate)
+        let cost = min(Self.cost(of: count, at: rate), Self.day)
         let now = clock()
         let ahead = paidUntil.withLock { paidUntil in
-            paidUntil = max(paidUntil, now) + min(cost, Self.day)
+            // What timers are late by is made up for.
+            paidUntil = max(paidUntil, now - .milliseconds(100)) + cost
             return paidUntil - now
         }
-        // A tenth of a second ahead of the rate is not worth a timer.
-        return ahead > .milliseconds(100) ? min(ahead, Self.day) : .zero
+        return ahead > slack ? min(ahead, Self.day) : .zero
+    }
+
+    private static func cost(of count: Int, at rate: Int64) -> Duration {
+        let (product, overflow) = Int64(count).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .seconds(Int64(count) / rate) : .nanoseconds(product / rate)
     }
 
     /// The longest that anything costs, and anybody waits.

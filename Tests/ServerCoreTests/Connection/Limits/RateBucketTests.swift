@@ -30,34 +30,40 @@ struct RateBucketTests {
         #expect(abs(Double(sent) - expected) <= expected * 0.02 + Double(piece), "\(sent) of \(expected)")
     }
 
-    @Test("What was not used is not saved, and no number overflows")
+    @Test("Of what was not used, a tenth of a second's worth is saved, and no number overflows")
     func bounds() throws {
         let clock = Clock()
         let bucket = try #require(RateBucket(1_000, clock: clock.read))
         clock.advance(.seconds(3_600))
-        #expect(bucket.spend(50) == .zero)
-        #expect(bucket.spend(950) == .seconds(1))
+        #expect(bucket.spend(100) == .zero)
+        #expect(bucket.spend(1_000) == .seconds(1))
         #expect(bucket.spend(.max) == .seconds(86_400))
         #expect(RateBucket(0) == nil && RateBucket(nil) == nil && RateBucket(-5) == nil)
         let fast = try #require(RateBucket(.max, clock: clock.read))
         #expect(fast.spend(.max) <= .seconds(10))
     }
 
-    @Test("However many share a rate, they keep to it together, and each has its turn")
-    func shared() throws {
+    @Test(
+        "However many share a rate, they keep to it together, and each gets as much as any other",
+        arguments: [20_000, 1_000_000, 10_000_000] as [Int64], [2, 8, 12, 21, 300])
+    func shared(rate: Int64, count: Int) throws {
         let clock = Clock()
-        let bucket = try #require(RateBucket(20_000, clock: clock.read))
-        var turns = Array(repeating: Duration.zero, count: 300)
-        var sent = Array(repeating: 0, count: 300)
-        while let next = turns.indices.min(by: { turns[$0] < turns[$1] }), turns[next] < .seconds(600) {
+        let bucket = try #require(RateBucket(rate, clock: clock.read))
+        var turns = (0..<count).map { Duration.milliseconds($0) }
+        var sent = Array(repeating: 0, count: count)
+        for _ in 0..<(count * 50) {
+            let next = try #require(turns.indices.min { turns[$0] < turns[$1] })
             clock.advance(turns[next] - clock.read())
-            let count = bucket.piece
-            sent[next] += count
-            turns[next] += bucket.spend(count)
+            let piece = bucket.piece
+            sent[next] += piece
+            // Timers are late.
+            turns[next] += bucket.spend(piece) + .microseconds(next * 7 % 300)
         }
         let total = sent.reduce(0, +)
-        #expect(total < 600 * 20_000 + 300 * 4_096 + 20_000, "\(total)")
+        let most = Int(clock.read() * rate / .seconds(1))
+        #expect(total < most + count * bucket.piece + Int(rate / 5), "\(total) of \(most)")
+        #expect(total > most / 100 * 98, "\(total) of \(most)")
         let least = try #require(sent.min())
-        #expect(least > total / 300 / 2, "\(least) of \(total)")
+        #expect(least > total / count / 10 * 8, "\(least) of \(total)")
     }
 }

@@ -73,6 +73,9 @@ public final class UploaderHandler: Handler {
         }
     }
 
+    /// Allows event streams.
+    public func serverBegins() { eventStreams.begin() }
+
     /// Ends the event streams.
     public func serverEnds() { eventStreams.end() }
 

@@ -117,7 +117,8 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             arriving: arriving, server: server, grace: grace, logger: logger, accessLog: configuration.accessLog,
             readings: readings(of: settings, for: server, logInPage: uploader.logInPage))
         let obeying = Task { await signals.obey() }
-        try await server.run()
+        // Not run(), which would serve again if a signal had ended it by now.
+        await server.untilIdle()
         obeying.cancel()
         signals.finish()
     }

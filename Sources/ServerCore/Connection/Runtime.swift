@@ -20,6 +20,8 @@ final class Runtime: Sendable {
     /// The TLS contexts, if TLS is used.
     let contexts: TLSContexts?
     private let ending = Mutex(Ending())
+    /// What runs beside the connections until the end.
+    private let chores = Mutex<[Task<Void, Never>]>([])
 
     private struct Ending {
         var hasBegun = false
@@ -93,10 +95,27 @@ final class Runtime: Sendable {
         }
     }
 
-    /// Accepts connections, including those that are already waiting.
+    /// Accepts connections, including those that are already waiting, and does what has to be done meanwhile.
     func accept() async throws {
         for socket in sockets.sockets { try await socket.accept() }
+        let housekeeping = Housekeeping(
+            root: engine.root, io: engine.io, logger: engine.logger, pause: { [self] in try await pause(for: $0) })
+        // On its threads: those of libdispatch could have one of these wait until the system has another for them.
+        chores.withLock { chores in
+            chores.append(Task(executorPreference: engine.pool) { await housekeeping.keep() })
+            guard let contexts else { return }
+            chores.append(
+                Task(executorPreference: engine.pool) {
+                    await contexts.watch(every: .seconds(2)) { [self] in try await pause(for: $0) }
+                })
+        }
     }
+
+    /// Tells the handlers that requests may come.
+    func tellBegin() { for handler in engine.handlers { handler.serverBegins() } }
+
+    /// Tells the handlers that no more requests will come.
+    func tellEnd() { for handler in engine.handlers { handler.serverEnds() } }
 
     /// Listens without TLS at the hosts of `addresses`, and redirects all requests to TLS.
     private static func redirect(
@@ -165,6 +184,7 @@ final class Runtime: Sendable {
         } else {
             await end(after: grace)
         }
+        for chore in chores.withLock({ $0 }) { chore.cancel() }
         let waiters = ending.withLock { ending in
             ending.isOver = true
             let waiters = ending.waiters

@@ -8,7 +8,15 @@ public protocol Handler: Sendable {
     /// The methods that this handler supports at any address, for `Allow` and to choose between 405 and 501.
     var methods: [Method] { get }
 
-    /// The server accepts no new requests: endless responses should end.
+    /// A server is about to accept requests: called once for each start.
+    ///
+    /// May be called for several servers, if the handler was added to them.
+    func serverBegins()
+
+    /// The server accepts no new connections: endless responses should end.
+    ///
+    /// Called once for each ``serverBegins()``: when ``Server/shutDown(grace:)`` begins, before the connections get
+    /// their grace, or when the server could not start after all.
     func serverEnds()
 
     /// A session has ended: endless responses should check ``Request/isStillAdmitted()`` now.
@@ -19,6 +27,9 @@ public protocol Handler: Sendable {
 }
 
 extension Handler {
+    /// Does nothing.
+    public func serverBegins() {}
+
     /// Does nothing.
     public func serverEnds() {}
 

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// The open event streams, so that they can be ended with the server.
+/// The open event streams, so that they can be ended with a server.
 final class EventStreams: Sendable {
     private struct State {
         var open: [Int: AsyncStream<FolderEvent>.Continuation] = [:]
         var next = 0
+        /// How many servers run.
+        var servers = 0
         var isOver = false
     }
 
@@ -38,10 +40,21 @@ final class EventStreams: Sendable {
         for continuation in state.withLock({ Array($0.open.values) }) { continuation.finish() }
     }
 
-    /// Ends all of them, and refuses new ones.
+    /// Allows streams again: a server begins.
+    func begin() {
+        state.withLock { state in
+            state.servers += 1
+            state.isOver = false
+        }
+    }
+
+    /// Ends all of them, since a server ends; refuses new ones if no other server runs.
+    ///
+    /// It is not known which server's they are; clients of another one begin new ones.
     func end() {
         let open = state.withLock { state in
-            state.isOver = true
+            state.servers = max(0, state.servers - 1)
+            state.isOver = state.servers == 0
             return Array(state.open.values)
         }
         for continuation in open { continuation.finish() }

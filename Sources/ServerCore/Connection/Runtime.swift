@@ -1,4 +1,3 @@
-import CSyscalls
 import Dispatch
 import Logging
 import NIOCore
@@ -81,9 +80,6 @@ final class Runtime: Sendable {
                     throw error
                 }
             }
-            // Before the first requests, so that the pages that these load stay: later they would count as the
-            // requests' own.
-            sys_forget_code()
             return Runtime(
                 engine: engine, redirecting: redirecting, addresses: addresses, redirectPort: redirectPort,
                 group: group, loopStates: loopStates, sockets: sockets, contexts: contexts)

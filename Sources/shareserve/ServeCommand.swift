@@ -80,7 +80,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     /// - Throws: ``StartError`` when there is nothing to serve or no address to serve it at.
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
-        var configuration = try ServerConfiguration(settings, root: root, logger: logger)
+        let configuration = try ServerConfiguration(settings, root: root, logger: logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let startup = Startup(
             configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"),
@@ -93,7 +93,6 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         } catch let error as RootError {
             throw StartError(error, reading: "assets", path: page.assetsDirectory ?? "")
         }
-        configuration.access.logInPage = uploader.logInPage
         let server = Server(configuration: configuration)
         server.add(StatusHandler(of: server))
         server.add(WebDAVHandler(options: try WebDAVOptions(settings)))
@@ -120,7 +119,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         }
         let signals = Signals(
             arriving: arriving, server: server, grace: grace, logger: logger, accessLog: configuration.accessLog,
-            readings: readings(of: settings, for: server, logInPage: uploader.logInPage))
+            readings: readings(of: settings, for: server))
         let obeying = Task { await signals.obey() }
         // Not run(), which would serve again if a signal had ended it by now.
         await server.untilIdle()
@@ -129,16 +128,12 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     }
 
     /// The files that are read again while the server runs.
-    private static func readings(
-        of settings: Settings, for server: Server, logInPage: @escaping @Sendable (LogInPrompt) -> Response
-    ) -> [Signals.Reading] {
+    private static func readings(of settings: Settings, for server: Server) -> [Signals.Reading] {
         var readings: [Signals.Reading] = []
         if settings.text("auth-file") != nil {
             readings.append(
                 Signals.Reading(done: "reloaded the rules", failed: "not reloaded") {
-                    var rules = try AccessRules(settings)
-                    rules.logInPage = logInPage
-                    server.replaceAccess(rules)
+                    server.replaceAccess(try AccessRules(settings))
                 })
         }
         if server.certificateFingerprint != nil {

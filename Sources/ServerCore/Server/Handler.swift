@@ -24,6 +24,9 @@ public protocol Handler: Sendable {
 
     /// The access rules have changed: endless responses should end, so that their clients ask again.
     func accessChanges()
+
+    /// Makes the page on which browsers log in, as ``AccessRules/logInPage``; nil if this handler has none.
+    var logInPage: (@Sendable (LogInPrompt) -> Response)? { get }
 }
 
 extension Handler {
@@ -38,6 +41,9 @@ extension Handler {
 
     /// Does nothing.
     public func accessChanges() {}
+
+    /// There is none.
+    public var logInPage: (@Sendable (LogInPrompt) -> Response)? { nil }
 }
 
 /// A handler's answer to a request.

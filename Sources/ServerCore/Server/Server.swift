@@ -47,12 +47,14 @@ public final class Server: Sendable {
 
     /// Adds a handler, asked before those added earlier.
     ///
-    /// To be called before ``start(_:)``.
+    /// To be called before ``start(_:)``. Its log-in page, if it has one, is used where the access rules have none.
     public func add(_ handler: any Handler) {
+        if let page = handler.logInPage { gate.offer(logInPage: page) }
         state.withLock { $0.handlers.insert(handler, at: 0) }
     }
 
-    /// Replaces the access rules for requests that begin from now on; trusted proxies stay the same.
+    /// Replaces the access rules for requests that begin from now on; trusted proxies stay the same, and the log-in
+    /// page if the new rules have none.
     public func replaceAccess(_ rules: AccessRules) {
         gate.replace(rules)
         for handler in state.withLock({ $0.handlers }) { handler.accessChanges() }

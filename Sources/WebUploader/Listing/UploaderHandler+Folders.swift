@@ -262,10 +262,12 @@ extension UploaderHandler {
             fields: pageFields)
     }
 
-    /// The log-in page; the caller sets its status.
-    public func logInPage(_ prompt: LogInPrompt) -> Response {
-        let place = PagePlace(path: .root, rights: [], status: .unauthorized, logIn: prompt)
-        return Response(.ok, fields: pageFields, body: .bytes(page.page(of: place, for: PageVisitor(prompt))))
+    /// Makes the log-in page.
+    public var logInPage: (@Sendable (LogInPrompt) -> Response)? {
+        { [self] prompt in
+            let place = PagePlace(path: .root, rights: [], status: .unauthorized, logIn: prompt)
+            return Response(.ok, fields: pageFields, body: .bytes(page.page(of: place, for: PageVisitor(prompt))))
+        }
     }
 
     private var pageFields: ResponseFields {

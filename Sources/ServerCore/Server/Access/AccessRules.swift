@@ -30,6 +30,9 @@ public struct AccessRules: Sendable {
     /// Sent as `Strict-Transport-Security` over TLS; nil sends none.
     public var hstsSeconds: Int?
     /// Makes the log-in page; its status and caching fields are set by the caller.
+    ///
+    /// nil has the page of the first handler that was added and has one, such as the uploader's; without any, browsers
+    /// ask in a window of their own.
     public var logInPage: (@Sendable (LogInPrompt) -> Response)?
 
     /// No rule: everybody may do everything.

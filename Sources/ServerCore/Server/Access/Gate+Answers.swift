@@ -23,7 +23,8 @@ extension Gate {
     func challenge(
         _ head: RequestHeadView, _ rules: Rules, isStale: Bool = false, isWrong: Bool = false, nonce: String? = nil
     ) -> Response {
-        if Self.isBrowser(head), head.fields["authorization"] == nil {
+        // Without a page, the browser's own window is the only way in.
+        if rules.logInPage != nil, Self.isBrowser(head), head.fields["authorization"] == nil {
             return askInPage(head, rules, words: "Log in to use this share.")
         }
         var response = Response.text(

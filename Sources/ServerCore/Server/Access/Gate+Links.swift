@@ -206,7 +206,9 @@ extension Gate {
     }
 
     private func asksPassword(_ head: RequestHeadView, _ rules: Rules, prefix: String) -> Response {
-        guard Self.isBrowser(head), head.fields["authorization"] == nil else { return Self.basic() }
+        guard rules.logInPage != nil, Self.isBrowser(head), head.fields["authorization"] == nil else {
+            return Self.basic()
+        }
         return askInPage(head, rules, words: "This link needs its password.", link: prefix)
     }
 

@@ -95,14 +95,25 @@ package final class Gate: AccessControl {
 
     /// Replaces the rules: users who are no longer in them, or have another password, are logged out immediately.
     ///
-    /// May wait for the disk.
+    /// The log-in page stays if they have none. May wait for the disk.
     package func replace(_ rules: AccessRules) {
         if rules.hasAccounts { secret.prepare() }
         setup.withLock { setup in
+            let page = rules.logInPage ?? setup.given.logInPage
             setup.given = rules
+            setup.given.logInPage = page
             setup.enforce()
         }
         verified.forgetAll()
+    }
+
+    /// Uses this log-in page if there is none.
+    func offer(logInPage page: @escaping @Sendable (LogInPrompt) -> Response) {
+        setup.withLock { setup in
+            guard setup.given.logInPage == nil else { return }
+            setup.given.logInPage = page
+            setup.enforce()
+        }
     }
 
     package func learn(ownNames names: [String]) {

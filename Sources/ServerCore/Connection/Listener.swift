@@ -48,6 +48,10 @@ struct Listener {
                     try await bind(path: path, adding: &sockets)
                     bound.append(address)
                 case .internet(let host, let port):
+                    // The system would take the lower 16 bits of any other number.
+                    guard 0...65_535 ~= port else {
+                        throw ListenError.refused(address: "port \(port)", reason: "ports end at 65535")
+                    }
                     let wanted = port == 0 ? chosenPort : port
                     guard let socket = try await bind(host: host, port: wanted, isOptional: addresses.count > 1)
                     else { continue }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CSyscalls.h"
+#include "include/Arguments.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -137,7 +138,10 @@ int sys_matches(const char *pattern, const void *name, size_t count) {
     text[count] = 0;
     return fnmatch(pattern, text, 0) == 0;
 }
-void sys_ignore_file_size_signal(void) { signal(SIGXFSZ, SIG_IGN); }
+void sys_ignore_file_size_signal(void) {
+    // What a program that uses this library does about it is its own matter.
+    if (sys_has_default_action(SIGXFSZ)) signal(SIGXFSZ, SIG_IGN);
+}
 void sys_now(int64_t *seconds, int32_t *nanoseconds) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -26,6 +26,7 @@ package enum RangeSelection: Equatable, Sendable {
     private static func parse(_ field: ArraySlice<UInt8>, size: Int64, limit: Int) -> RangeSelection {
         let halves = field.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, ASCII.equalIgnoringCase(ASCII.trimmed(halves[0]), "bytes".utf8) else { return .whole }
+        let limit = min(max(0, limit), .max - 1)
         let specifiers = halves[1].split(separator: UInt8(ascii: ","), maxSplits: limit + 1)
             .map(ASCII.trimmed).filter { !$0.isEmpty }
         guard !specifiers.isEmpty, specifiers.count <= limit else { return .whole }

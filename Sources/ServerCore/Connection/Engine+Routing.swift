@@ -1,4 +1,5 @@
 import DirectoryRoot
+import Logging
 
 extension Engine {
     /// Asks the handlers, newest first, and tells `settle`, before the response is sent, whether it has any content.
@@ -16,6 +17,15 @@ extension Engine {
             settle(response.status == .ok || response.status == .partialContent)
             return response
         }
+    }
+
+    /// The response, or 500 for one that HTTP cannot express: a client would take it for something else.
+    func sound(_ response: Response) -> Response {
+        if response.isSound { return response }
+        logger.error(
+            "a handler's response can't be sent",
+            metadata: ["status": "\(response.status.code)", "length": "\(response.body.length ?? 0)"])
+        return .text(.internalServerError, "The server failed. Ask its administrator.")
     }
 
     /// The pool for what is at `path` in a share.
@@ -85,8 +95,12 @@ extension Engine {
     private func handle(_ request: Request) -> Answer {
         for handler in handlers {
             let answer = handler.answer(request)
-            if case .pass = answer { continue }
-            return answer
+            switch answer {
+            case .pass: continue
+            case .now(let response): return response.isSound ? answer : .now(sound(response))
+            case .later(let work): return .later { [self] in sound(try await work($0)) }
+            case .onDisk(let work): return .onDisk { [self] in sound(try work($0)) }
+            }
         }
         let method = request.method
         guard methods.contains(method) else {

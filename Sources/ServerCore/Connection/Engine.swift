@@ -181,7 +181,7 @@ final class Engine: Sendable {
         switch error {
         case let error as HTTPError:
             if let cause = error.cause { log(cause) }
-            return Response(error)
+            return sound(Response(error))
         case let error as RootError: return response(to: HTTPError(error))
         case is CancellationError:
             return Response(.shuttingDown)

@@ -4,7 +4,7 @@ public import DirectoryRoot
 ///
 /// `Date`, `Content-Length` or `Transfer-Encoding`, `Connection` and the security fields are set by the connection.
 public struct Response: Sendable {
-    /// The status.
+    /// The status: 200 to 599.
     public var status: Status
     /// The fields, except those that the connection sets.
     public var fields: ResponseFields
@@ -38,13 +38,16 @@ public struct Response: Sendable {
         return Response(status, fields: fields, body: .bytes(bytes))
     }
 
+    /// Whether HTTP can express it.
+    var isSound: Bool { 200..<600 ~= status.code && body.isSound }
+
     /// The body of a response.
     public enum Body: Sendable {
         /// Nothing.
         case empty
         /// Bytes in memory.
         case bytes([UInt8])
-        /// A half-open span of an open file; sent by `sendfile` if the connection can.
+        /// A half-open span of an open file, not before its beginning; sent by `sendfile` if the connection can.
         case file(Entry, Range<Int64>)
         /// Written while it is produced; chunked when `length` is nil. When the writer throws or writes another number
         /// of bytes, the connection ends without a valid end of the body, so that nobody takes the part for the whole.
@@ -55,8 +58,18 @@ public struct Response: Sendable {
             switch self {
             case .empty: 0
             case .bytes(let bytes): Int64(bytes.count)
-            case .file(_, let range): Int64(range.count)
+            // A handler may have given any two numbers.
+            case .file(_, let range): range.upperBound &- range.lowerBound
             case .stream(let announced, _): announced
+            }
+        }
+
+        /// Whether its length is a number of bytes at all.
+        fileprivate var isSound: Bool {
+            switch self {
+            case .empty, .bytes: true
+            case .file(_, let range): range.lowerBound >= 0
+            case .stream(let announced, _): announced.map { $0 >= 0 } ?? true
             }
         }
     }
@@ -78,9 +91,12 @@ public struct BodyWriter: Sendable {
     /// - Parameters:
     ///   - entry: an open file.
     ///   - range: a half-open span within it.
-    /// - Throws: `CancellationError` when nobody reads any more.
+    /// - Throws: `CancellationError` when nobody reads any more; ``HTTPError`` for a span before the file's beginning.
     public func write(_ entry: Entry, _ range: Range<Int64>) async throws {
         guard !range.isEmpty else { return }
+        guard range.lowerBound >= 0 else {
+            throw HTTPError(.internalServerError, "a span of a file begins before the file")
+        }
         try await sink.write(.file(entry, range))
     }
 }

@@ -1,4 +1,4 @@
-package import DirectoryRoot
+public import DirectoryRoot
 
 /// Who may do what, as given on the command line and in the configuration.
 ///
@@ -78,11 +78,34 @@ public struct AccessRules: Sendable {
         guard let colon = head.firstIndex(of: UInt8(ascii: ":")), colon > head.startIndex else {
             throw AccessRuleError("a rule needs a user and a password: “user:password@/path:rights”")
         }
-        let name = String(decoding: head[..<colon], as: UTF8.self)
+        let password = try StoredPassword(String(decoding: head[(colon + 1)...], as: UTF8.self))
+        try add(String(decoding: head[..<colon], as: UTF8.self), password, paths)
+    }
+
+    /// Adds a user who may do this at a path and below it; called again with the same password, at another path too.
+    ///
+    /// - Parameters:
+    ///   - name: without a colon, a quote or a control character.
+    ///   - password: the password itself, whatever it looks like; ``add(rule:)`` takes hashes.
+    ///   - rights: what the user may do there; the rule of the deepest path wins.
+    ///   - path: from the root of the share.
+    /// - Throws: ``AccessRuleError`` when the name or the password cannot be used, or the user has another password.
+    public mutating func addUser(
+        _ name: String, password: String, rights: Rights = .readWrite, at path: SharePath = .root
+    ) throws(AccessRuleError) {
+        guard !name.isEmpty, !name.contains(":") else {
+            throw AccessRuleError("a user's name is empty or holds a colon")
+        }
+        guard !password.isEmpty else { throw AccessRuleError("a password is empty") }
+        try add(name, .plain(Array(password.utf8)), [(path, rights)])
+    }
+
+    private mutating func add(
+        _ name: String, _ password: StoredPassword, _ paths: [(path: SharePath, rights: Rights)]
+    ) throws(AccessRuleError) {
         guard name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\"") }) else {
             throw AccessRuleError("a user's name holds a quote or a control character")
         }
-        let password = try StoredPassword(String(decoding: head[(colon + 1)...], as: UTF8.self))
         if let index = accounts.firstIndex(where: { $0.name == name }) {
             // Otherwise one of them would silently not work.
             guard accounts[index].password == password else {

@@ -1,4 +1,6 @@
 /// A change of what is in a share; all paths from the root.
+///
+/// What a copy or move replaces at its target is a part of that change, and no deletion of its own.
 public enum ShareChange: Hashable, Sendable {
     /// A file's content is uploaded, new or replacing another, by any method.
     case upload(SharePath)
@@ -17,7 +19,8 @@ public enum ShareChange: Hashable, Sendable {
 /// Implemented by an app that embeds the server, to be asked and informed about changes.
 ///
 /// Called on the threads that make the changes, on several at once: must return soon. A refused change throws
-/// ``RootError/forbidden``.
+/// ``RootError/forbidden``. Not told are properties, times, locks, the end of what is in the trash, and a change that
+/// failed, even if a part of a tree has been removed by then.
 public protocol ShareObserver: Sendable {
     /// Whether a change may happen: asked when it begins (for uploads, before their bytes arrive), and for uploads once
     /// more right before the name changes.

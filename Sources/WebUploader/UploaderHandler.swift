@@ -3,6 +3,8 @@ public import ServerCore
 
 /// The browser interface of a server: files and folders at their own addresses, the page, forms, archives, and below
 /// `/.shareserve/` the page's interface and resumable uploads.
+///
+/// Answers every GET, HEAD and POST: handlers for addresses of their own are to be added after it.
 public final class UploaderHandler: Handler {
     /// The methods at any address; below `/.shareserve/` there are more.
     public let methods: [Method] = [.get, .head, .post]

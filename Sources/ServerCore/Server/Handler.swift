@@ -1,6 +1,7 @@
 /// One service of a server.
 ///
-/// Handlers are asked newest first; the first that does not pass answers the request.
+/// Handlers are asked newest first; the first that does not pass answers the request. Everybody whom the access rules
+/// let in reaches them: what a user may do is in ``Request/share``, which does it, or refuses.
 public protocol Handler: Sendable {
     /// Decides from the head alone, on an event loop: must not wait for anything.
     func answer(_ request: Request) -> Answer

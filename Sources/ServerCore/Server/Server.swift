@@ -4,6 +4,9 @@ import Synchronization
 ///
 /// Add the handlers, then call ``run()``; ``shutDown(grace:)``, from anywhere, ends it. After that it can be started
 /// again. Keep a reference to it while it is to serve: a server that nobody refers to any more is shut down.
+///
+/// SIGPIPE is ignored in the whole process from the first start on; an app must not restore its default action. Each
+/// server may take three quarters of the descriptors for connections, unless ``Limits/connections`` says otherwise.
 public final class Server: Sendable {
     private enum Phase {
         case idle
@@ -45,7 +48,7 @@ public final class Server: Sendable {
         Task { await runtime.shutDown(grace: .zero) }
     }
 
-    /// Adds a handler, asked before those added earlier.
+    /// Adds a handler, asked before those added earlier: the last one first.
     ///
     /// To be called before ``start(_:)``. Its log-in page, if it has one, is used where the access rules have none.
     public func add(_ handler: any Handler) {

@@ -1,7 +1,7 @@
 public import DirectoryRoot
 public import Logging
 
-/// The configuration of a server; every member has the default that the command line shows.
+/// The configuration of a server; every member but ``accessLog`` has the default that the command line shows.
 public struct ServerConfiguration: Sendable {
     /// The directory that is shared.
     public var root: DirectoryRoot
@@ -28,7 +28,7 @@ public struct ServerConfiguration: Sendable {
     /// Fewer loops with more to do wake less often for the same work; the kernel's network code and the threads for the
     /// disk use the other half.
     public var eventLoops = 0
-    /// The access log; nil for none.
+    /// The access log; nil, the default, for none.
     public var accessLog: AccessLog?
     /// The log for errors.
     public var logger = Logger(label: "shareserve")

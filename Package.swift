@@ -107,6 +107,10 @@ let package = Package(
         .testTarget(
             name: "WebDAVTests",
             dependencies: ["WebDAV", "ServerCore", "DirectoryRoot", "CSyscalls", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "EmbeddingTests",
+            dependencies: ["DirectoryRoot", "ServerCore", "WebUploader", "WebDAV", "TestSupport"],
+            packageAccess: false, swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .c2x

@@ -172,12 +172,28 @@ final class BodyPipe: Sendable {
         if !hadTurn { try await pay(for: 0) }
     }
 
-    /// Waits until bytes that were read are paid for, within the connection's rate limits.
+    /// Waits until bytes that were read are paid for, within the connection's rate limits; after the last ones there is
+    /// nothing that could wait.
     /// - Throws: why the body will never be complete, as soon as that is known: such a body has no turn.
     func pay(for count: Int) async throws {
         guard pace.isLimited else { return }
-        try await pace.wait(after: count) { failure != nil }
+        guard count == 0 || !isOver else {
+            _ = pace.spend(count)
+            return
+        }
+        do {
+            try await pace.wait(after: count) { failure != nil }
+        } catch  where isWhole {
+            // Its client may go once it has sent everything.
+        }
         if let failure { throw failure }
+    }
+
+    private var isWhole: Bool {
+        state.withLock { state in
+            guard case .success = state.end else { return false }
+            return true
+        }
     }
 
     private var failure: HTTPError? {

@@ -5,6 +5,7 @@ import fcntl
 import gzip
 import subprocess
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -257,3 +258,44 @@ def test_archives_that_wait_for_their_rate_keep_their_places(serve):
                 assert other.socket.recv(12).split()[1] == b"503"
             time.sleep(0.5)
         wire.read(6_000)
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_who_goes_after_all_was_sent_has_uploaded_it(serve, tls):
+    """Without waiting for the answer, and without a word of TLS."""
+    server = serve("-q", "--limit-rate", "20K", *(["--tls-self-signed"] if tls else []))
+    with Wire(server, tls=tls) as wire:
+        wire.request("PUT", "/file", body=b"x" * 50_000)
+    wait_until(lambda: (server.root / "file").exists(), "it is stored")
+    assert (server.root / "file").stat().st_size == 50_000
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_a_small_upload_waits_for_one_turn(serve, tls):
+    server = serve("-q", "--limit-total-rate", "100K", *(["--tls-self-signed"] if tls else []))
+    wires = [Wire(server, tls=tls) for _ in range(50)]
+    for number, wire in enumerate(wires):
+        wire.request("PUT", f"/{number}", body=bytes(60_000))
+    time.sleep(2)
+    began = time.monotonic()
+    assert ask(server, "PUT", "/mine", body=b"x", tls=tls).status == 201
+    # The turns of the others take two seconds each.
+    assert time.monotonic() - began < 6
+    for wire in wires:
+        wire.close()
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_an_upload_and_a_download_get_the_same(serve, tls):
+    server = serve("-q", "--limit-total-rate", "100K", *(["--tls-self-signed"] if tls else []))
+    (server.root / "file").write_bytes(bytes(5_000_000))
+    with Wire(server, tls=tls) as up, Wire(server, tls=tls) as down:
+        up.send(f"PUT /new HTTP/1.1\r\nHost: {up.authority}\r\nContent-Length: 5000000\r\n\r\n")
+        down.request("GET", "/file")
+        sending = threading.Thread(target=flood, args=([up], 8))
+        sending.start()
+        began, got = time.monotonic(), 0
+        while time.monotonic() - began < 8:
+            got += len(down.socket.recv(65_536))
+        sending.join()
+    assert 0.35 < got / 800_000 < 0.65, got

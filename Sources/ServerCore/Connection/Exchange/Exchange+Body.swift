@@ -82,6 +82,11 @@ extension Exchange {
     /// - Throws: ``HTTPError/bodyBrokenOff`` as soon as it is known that the body will never be complete.
     private func pay(for count: Int, _ lease: SocketLease, _ reader: inout LeasedBody) async throws {
         guard pace.isLimited else { return }
+        // Nothing comes after the last bytes that could wait.
+        guard !reader.isDone else {
+            _ = pace.spend(count)
+            return
+        }
         let wanted = reader.wanted
         try await pace.wait(after: count) { lease.hasFailed || lease.isBrokenOff(wanting: wanted) }
         guard lease.isBrokenOff(wanting: wanted) else { return }

@@ -28,19 +28,24 @@ struct Pace: Sendable {
         max(own?.spend(count) ?? .zero, all?.spend(count) ?? .zero)
     }
 
-    /// Records bytes, and waits if they were ahead of a rate limit.
+    /// Records bytes, and waits if they were ahead of a rate limit: for several turns if they are more than a piece.
     /// - Parameters:
     ///   - count: of bytes; 0 to wait for the turn of the first ones.
     ///   - isVain: asked each second: true if there is nothing to wait for any more.
     /// - Throws: `CancellationError` when the task was cancelled, or the event loop ends.
     func wait(after count: Int, unless isVain: () -> Bool) async throws {
         guard isLimited, let loop else { return }
-        let wait = spend(count)
-        let end = NIODeadline.now() + TimeAmount(wait)
-        var rest = wait
-        while rest > .zero, !isVain() {
-            try await loop.pause(for: min(rest, .seconds(1)))
-            rest = Duration(end - .now())
-        }
+        var left = count
+        repeat {
+            let step = min(left, piece)
+            left -= step
+            var wait = spend(step)
+            let end = NIODeadline.now() + TimeAmount(wait)
+            while wait > .zero {
+                guard !isVain() else { return }
+                try await loop.pause(for: min(wait, .seconds(1)))
+                wait = Duration(end - .now())
+            }
+        } while left > 0
     }
 }

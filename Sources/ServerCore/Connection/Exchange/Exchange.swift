@@ -59,7 +59,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         task = Task(executorPreference: threads) {
             let response: Response
             do {
-                response = Self.withSmallFile(try await work(request), sendsBody)
+                response = Self.withSmallFile(engine.sound(try await work(request)), sendsBody)
             } catch {
                 response = engine.response(to: error)
             }
@@ -80,7 +80,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         threads.submit { [self] in
             let response: Response
             do {
-                response = Self.withSmallFile(try work(request), sendsBody)
+                response = Self.withSmallFile(engine.sound(try work(request)), sendsBody)
             } catch {
                 response = engine.response(to: error)
             }

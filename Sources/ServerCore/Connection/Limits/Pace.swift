@@ -19,7 +19,7 @@ struct Pace: Sendable {
 
     var isLimited: Bool { own != nil || all != nil }
 
-    /// The most bytes to send in one step.
+    /// The most bytes to send or receive in one step.
     var piece: Int { min(own?.piece ?? .max, all?.piece ?? .max) }
 
     /// Records bytes that were sent or received.

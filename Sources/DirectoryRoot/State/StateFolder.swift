@@ -20,7 +20,7 @@ package final class StateFolder: Sendable {
 
     private let folder = Mutex<IdentifiedDescriptor?>(nil)
     private let subfolders = Mutex<[String: IdentifiedDescriptor]>([:])
-    private let lockFile = Mutex(StateLock.Kept())
+    private let inProcess = Mutex(StateLock.Waits())
     /// Whether the disk had no space for a note, and no spare file was left: what is deleted now can't be restored.
     let hasNoRoom = Atomic<Bool>(false)
     /// When the disk was last seen to have much free space, in milliseconds.
@@ -154,9 +154,9 @@ package final class StateFolder: Sendable {
     }
 
     private func locked<T>(_ body: (StateLock) throws(RootError) -> T) throws(RootError) -> T {
-        try lockFile.withLock { (kept) throws(RootError) -> T in
+        try inProcess.withLock { (waits) throws(RootError) -> T in
             guard let folder = try descriptor(creating: true) else { throw .readOnly }
-            let lock = try StateLock(named: "lock", folder: folder, kept: &kept)
+            let lock = try StateLock(named: "lock", folder: folder, waits: &waits)
             defer { lock.release() }
             return try body(lock)
         }

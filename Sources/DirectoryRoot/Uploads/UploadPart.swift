@@ -36,7 +36,7 @@ final class UploadPart: @unchecked Sendable {
 
     /// Runs `body` while nobody else writes, in whichever process.
     func locked<Answer>(_ body: () throws(RootError) -> Answer) throws(RootError) -> Answer {
-        try StateLock.acquire(file, until: .now + StateFolder.patience)
+        try StateLock.acquire(file.number, until: .now + StateFolder.patience)
         defer { _ = sys_lock(file.number, sys_lock_none, 0) }
         return try body()
     }

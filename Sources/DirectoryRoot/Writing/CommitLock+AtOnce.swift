@@ -29,7 +29,7 @@ extension CommitLock {
             }
             // On a full disk, the last free space is for the upload, not for a lock file.
             let lock = try StateLock(
-                named: Self.name, folder: folder, kept: &kept.lock, creating: false, patience: .zero)
+                named: Self.name, folder: folder, waits: &kept.waits, creating: false, patience: .zero)
             defer { lock.release() }
             // What has to be finished first may wait for the disk.
             guard !lock.isMarked else { throw .wouldBlock }
@@ -48,9 +48,12 @@ extension CommitLock {
     private static func lock(
         _ folder: IdentifiedDescriptor, in root: DirectoryRoot, _ kept: Kept
     ) throws(RootError) -> StateLock? {
-        guard let file = kept.lock.file else { return nil }
-        return try StateLock(named: Self.name, folder: folder, file: file) {
-            stamp(of: folder, in: root).map(kept.glance.tellsNoLocks) ?? false
+        do throws(RootError) {
+            return try StateLock(named: Self.name, folder: folder) {
+                stamp(of: folder, in: root).map(kept.glance.tellsNoLocks) ?? false
+            }
+        } catch .notFound {
+            return nil
         }
     }
 

@@ -13,7 +13,7 @@ final class CommitLock: Sendable {
 
     /// What the last holder in this process left for the next.
     struct Kept {
-        var lock = StateLock.Kept()
+        var waits = StateLock.Waits()
         var glance = StateGlance()
     }
 
@@ -51,7 +51,7 @@ final class CommitLock: Sendable {
             guard !state.isReadOnly, let folder = try folder(creating: creating) else { return try body(false) }
             let lock: StateLock
             do throws(RootError) {
-                lock = try StateLock(named: Self.name, folder: folder, kept: &kept.lock, patience: patience)
+                lock = try StateLock(named: Self.name, folder: folder, waits: &kept.waits, patience: patience)
             } catch .noSpace {
                 // On a disk without space for one more file, removing files must still be possible.
                 return try body(false)

@@ -28,12 +28,13 @@ MANY = 200
 PUT_CALLS = 24
 # Only for the shared folder itself it must be checked whether it is gone.
 PUT_BELOW_CALLS = 22
-# One of them checks whether the new file inherited an access list from the folder, which the old one does not have.
-REPLACING_CALLS = 32
+# One of them checks whether the new file inherited an access list from the folder, which the old one does not have;
+# three open, examine and close the lock file.
+REPLACING_CALLS = 35
 # Into a share in memory, where one call fewer checks for a state folder while the root is unchanged.
 FAST_PUT_CALLS = 13
 FASTEST_PUT_CALLS = 12
-FAST_REPLACING_CALLS = 18
+FAST_REPLACING_CALLS = 20
 MEMBER_CALLS = 1.3
 PROPFIND_CALLS = 9
 # For a folder with two files, which take two of them; another thread is used once.

@@ -2,7 +2,7 @@ import DirectoryRoot
 import Logging
 
 extension Engine {
-    /// Asks the handlers, newest first, and tells `settle`, before the response is sent, whether it has any content.
+    /// Asks the handlers, newest first, and tells `settle`, before the response is sent, whether it is a download.
     func route(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) -> Answer {
         let answer = route(request)
         guard let settle else { return answer }
@@ -14,9 +14,18 @@ extension Engine {
                 settle(false)
                 throw error
             }
-            settle(response.status == .ok || response.status == .partialContent)
+            settle(Self.isDownload(response))
             return response
         }
+    }
+
+    /// Whether a response has content, and more than the first two bytes: Apple's players ask for these first, to see
+    /// whether ranges are served.
+    private static func isDownload(_ response: Response) -> Bool {
+        guard response.status == .partialContent, let length = response.body.length, length <= 2 else {
+            return response.status == .ok || response.status == .partialContent
+        }
+        return response.fields["Content-Range"]?.hasPrefix("bytes 0-") != true
     }
 
     /// The response, or 500 for one that HTTP cannot express: a client would take it for something else.

@@ -342,6 +342,23 @@ def test_downloads_are_counted_however_they_are_asked_for(shared):
         assert ask(shared, "GET", place, "Range: bytes=1-1,0-").status == 410, "with the whole behind a piece"
 
 
+def test_a_player_that_first_asks_whether_ranges_are_served_gets_the_rest(shared):
+    """Safari and iOS ask for two bytes of a film, and then for all."""
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
+    content = (shared.root / "album" / "a.txt").read_text()
+    assert len(content) > 2
+    for field in ("Range: bytes=0-1", "Range: bytes=0-0", "Range: bytes=0-1"):
+        assert ask(shared, "GET", place, field).status == 206
+    assert ask(shared, "GET", place, "Range: bytes=0-").text == content
+    assert [ask(shared, "GET", place, f"Range: bytes={span}").status for span in ("0-1", "0-")] == [410, 410]
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
+    assert ask(shared, "GET", place, "Range: bytes=0-1", 'If-Range: "another"').text == content
+    assert ask(shared, "GET", place).status == 410
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
+    assert ask(shared, "GET", place, "Range: bytes=1-1").status == 206
+    assert ask(shared, "GET", place).status == 410
+
+
 def test_archives_of_chosen_members_are_counted(shared):
     place = made(shared.root / "album", "--root", shared.root, "--max-downloads", "2")
     names = b"name=a.txt"

@@ -31,7 +31,7 @@ final class CountedDownload: Sendable {
     }
 
     /// Reports the result, on a thread that may wait for the disk.
-    /// - Parameter isDownload: whether the response has any content.
+    /// - Parameter isDownload: whether the response has content that counts.
     func settle(_ isDownload: Bool) {
         guard !isSettled.exchange(true, ordering: .relaxed) else { return }
         if !isDownload { giveBack() }

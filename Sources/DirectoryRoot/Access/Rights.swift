@@ -54,6 +54,11 @@ public struct RightsMap: Sendable {
         rules.contains { rule in rule.rights.contains(.read) && path.isAncestor(of: rule.path) }
     }
 
+    /// Whether a rule is for exactly this path.
+    func names(_ path: SharePath) -> Bool {
+        rules.contains { $0.path == path }
+    }
+
     /// Whether `wanted` holds at `path` and at every place below it that has a rule of its own.
     public func allows(_ wanted: Rights, throughout path: SharePath) -> Bool {
         rights(at: path).isSuperset(of: wanted)

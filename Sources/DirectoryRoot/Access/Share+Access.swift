@@ -10,7 +10,8 @@ extension Share {
     /// - Parameters:
     ///   - path: from the root, with links resolved.
     ///   - isDirectory: whether a directory is there.
-    ///   - listed: in a listing, a directory shows only when it or something below it may be read. A directory that is
+    ///   - listed: in a listing, a directory shows only when it or something below it may be read, or when a rule
+    ///     names it, so that people find a drop box and do not see what others have brought there. A directory that is
     ///     asked for by name also shows to anyone with any right there: an upload to a drop box begins by looking at
     ///     it.
     /// - Returns: false when the place does not exist for this requester.
@@ -21,7 +22,8 @@ extension Share {
     /// The same when the requester's rights there are already known.
     func maySee(_ path: SharePath, with here: Rights, isDirectory: Bool, listed: Bool) -> Bool {
         if here.contains(.read) { return true }
-        return isDirectory && (!listed && here != .none || rights.leadsToReadable(below: path))
+        guard isDirectory else { return false }
+        return here != .none && (!listed || rights.names(path)) || rights.leadsToReadable(below: path)
     }
 
     /// The error for a requester who may not read at `path`: where nothing at all is allowed, nothing exists.

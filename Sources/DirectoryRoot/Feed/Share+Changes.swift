@@ -16,7 +16,8 @@ extension Share {
         let directory = SharedDescriptor(opened.descriptor)
         return root.state.feed.subscribe(to: directory) { name in
             guard let path = try? folder.appending(name), root.shows(path) else { return false }
-            return granted(at: path).contains(.read) || rights.leadsToReadable(below: path)
+            // Whether it is a folder is not known.
+            return maySee(path, isDirectory: true, listed: true)
         } isThere: { name in
             guard let member = try? path.appending(name) else { return false }
             return (try? attributes(of: member)) != nil

@@ -68,7 +68,7 @@ import Testing
             (try SharePath(text: "/private/open"), .readWrite),
             (try SharePath(text: "/drop"), .dropBox),
         ])
-        #expect(try fixture.list() == ["public", "private"])
+        #expect(try fixture.list() == ["public", "private", "drop"])
         #expect(try fixture.list("/private") == ["open"])
         #expect(try fixture.get("/private/open/file") == "o" && fixture.get("/public/file") == "p")
         #expect(throws: RootError.notFound) { try fixture.get("/private/file") }

@@ -173,6 +173,26 @@ struct EmbeddingTests {
         #expect(log.events == ["begins", "ends"])
     }
 
+    @Test("A program that the app has begun does not keep the address in use")
+    func child() async throws {
+        let server = try embed()
+        let address = try #require(try await server.start().first)
+        var child: pid_t = 0
+        let words = ["sleep", "600"]
+        var arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        let status = posix_spawnp(&child, words[0], nil, nil, &arguments, environ)
+        try #require(status == 0)
+        defer {
+            kill(child, SIGKILL)
+            waitpid(child, nil, 0)
+        }
+        await server.shutDown(grace: .zero)
+        // Another test's child has all descriptors until it is another program. Not asked often: nobody accepts these.
+        for _ in 0..<100 where !Client.isClosed(address) { try await Task.sleep(for: .milliseconds(50)) }
+        #expect(Client.isClosed(address))
+    }
+
     @Test("Two servers with one page serve on their own: what ends with one begins anew with the other")
     func twoServers() async throws {
         let uploader = try UploaderHandler()

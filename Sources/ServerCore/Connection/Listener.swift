@@ -174,6 +174,10 @@ struct Listener {
                 let failures = AcceptFailures(listener: self, socket: socket)
                 do {
                     try channel.pipeline.syncOperations.addHandler(failures)
+                    // NIO has programs that an app begins inherit it: the address would be in use after the server's end.
+                    _ = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+                        of: NIOBSDSocket.Handle.self
+                    ) { fcntl($0, F_SETFD, FD_CLOEXEC) }
                 } catch {
                     return channel.eventLoop.makeFailedFuture(error)
                 }

@@ -92,7 +92,9 @@ final class Engine: Sendable {
     func beginAbort() { hasAborted.store(true, ordering: .relaxed) }
 
     /// The rate limits of a new connection.
-    func pace(on loop: any EventLoop) -> Pace { Pace(own: RateBucket(limits.connectionRate), all: rate, on: loop) }
+    func pace(on loop: any EventLoop) -> Pace {
+        Pace(own: RateBucket(limits.connectionRate), all: rate, on: loop, of: self)
+    }
 
     /// Counts a connection from its address; if it is accepted, it must be given to
     /// ``ConnectionsPerAddress/leave(_:)``.

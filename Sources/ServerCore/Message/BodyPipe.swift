@@ -181,25 +181,17 @@ final class BodyPipe: Sendable {
             _ = pace.spend(count)
             return
         }
-        do {
-            try await pace.wait(after: count) { failure != nil }
-        } catch  where isWhole {
-            // Its client may go once it has sent everything.
-        }
-        if let failure { throw failure }
+        await pace.wait(after: count) { (try? checkRest()) == nil }
+        try checkRest()
     }
 
-    private var isWhole: Bool {
-        state.withLock { state in
-            guard case .success = state.end else { return false }
-            return true
-        }
-    }
-
-    private var failure: HTTPError? {
-        state.withLock { state in
-            guard case .failure(let error) = state.end else { return nil }
-            return error
+    /// Throws if the rest of the body will never come, or nobody wants it.
+    private func checkRest() throws {
+        switch state.withLock(\.end) {
+        case .failure(let error): throw error
+        // Its client may go once it has sent everything.
+        case .success: break
+        case nil: try Task.checkCancellation()
         }
     }
 

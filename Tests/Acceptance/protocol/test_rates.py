@@ -299,3 +299,19 @@ def test_an_upload_and_a_download_get_the_same(serve, tls):
             got += len(down.socket.recv(65_536))
         sending.join()
     assert 0.35 < got / 800_000 < 0.65, got
+
+
+def test_who_goes_after_all_was_sent_has_turns_like_others(serve):
+    """Neither is what it has sent stored at once, nor do others wait for all of it."""
+    server = serve("-q", "--limit-total-rate", "200K", "--tls-self-signed")
+    began = time.monotonic()
+    for number in range(20):
+        with Wire(server, tls=True) as wire:
+            wire.request("PUT", f"/{number}", body=bytes(100_000))
+    time.sleep(1)
+    asked = time.monotonic()
+    assert ask(server, "PUT", "/mine", body=b"x", tls=True).status == 201
+    # Those of the others take half a second each.
+    assert time.monotonic() - asked < 3
+    wait_until(lambda: all((server.root / str(number)).exists() for number in range(20)), "all is stored")
+    assert time.monotonic() - began > 7

@@ -17,4 +17,13 @@ extension EventLoop {
             throw CancellationError()
         }
     }
+
+    /// Waits likewise, for no longer than until the task is cancelled; if it was cancelled before, all the same.
+    func rest(for time: Duration) async {
+        guard Task.isCancelled else {
+            _ = try? await pause(for: time)
+            return
+        }
+        try? await scheduleTask(in: TimeAmount(time)) {}.futureResult.get()
+    }
 }

@@ -79,7 +79,8 @@ extension Exchange {
     }
 
     /// Waits until received bytes are paid for, within the connection's rate limits.
-    /// - Throws: ``HTTPError/bodyBrokenOff`` as soon as it is known that the body will never be complete.
+    /// - Throws: ``HTTPError/bodyBrokenOff`` as soon as it is known that the body will never be complete;
+    ///   `CancellationError` when the task was cancelled before it was.
     private func pay(for count: Int, _ lease: SocketLease, _ reader: inout LeasedBody) async throws {
         guard pace.isLimited else { return }
         // Nothing comes after the last bytes that could wait.
@@ -88,10 +89,15 @@ extension Exchange {
             return
         }
         let wanted = reader.wanted
-        try await pace.wait(after: count) { lease.hasFailed || lease.isBrokenOff(wanting: wanted) }
-        guard lease.isBrokenOff(wanting: wanted) else { return }
-        reader.isBroken = true
-        throw HTTPError.bodyBrokenOff
+        await pace.wait(after: count) {
+            let mayEnd = lease.hasFailed || Task.isCancelled || lease.isBrokenOff(wanting: wanted)
+            return mayEnd && !lease.isWhole(wanting: wanted)
+        }
+        if lease.isBrokenOff(wanting: wanted) {
+            reader.isBroken = true
+            throw HTTPError.bodyBrokenOff
+        }
+        if !lease.isWhole(wanting: wanted) { try Task.checkCancellation() }
     }
 
     private static let leastBurst = 64 << 10

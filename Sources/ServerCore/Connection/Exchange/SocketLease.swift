@@ -32,6 +32,9 @@ final class SocketLease: Sendable {
         var failure: HTTPError?
         var isAtEnd = false
         var waiter: CheckedContinuation<Void, any Error>?
+
+        /// The number of bytes that the loop has read and nobody has taken.
+        var read: Int64 { mail.reduce(Int64(held.count)) { $0 + Int64($1.count) } }
     }
 
     /// How many bytes of a body that arrives in small pieces are gathered before its task is woken: waking it for each
@@ -103,11 +106,11 @@ final class SocketLease: Sendable {
 
     /// Whether the input has ended before a counted body of which so many bytes are still to be taken.
     func isBrokenOff(wanting wanted: Int64) -> Bool {
-        state.withLock { state in
-            guard state.isAtEnd, wanted < .max else { return false }
-            return state.mail.reduce(Int64(state.held.count)) { $0 + Int64($1.count) } < wanted
-        }
+        wanted < .max && state.withLock { $0.isAtEnd && $0.read < wanted }
     }
+
+    /// Whether all of a counted body is here of which so many bytes are still to be taken.
+    func isWhole(wanting wanted: Int64) -> Bool { state.withLock { $0.read >= wanted } }
 
     /// What the loop has read and nobody has taken.
     func takeMail() -> [UInt8] {

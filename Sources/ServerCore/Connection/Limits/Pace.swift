@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 
 /// The rate limits of one connection, for both directions together: its own, and that of all connections.
 struct Pace: Sendable {
@@ -6,14 +7,17 @@ struct Pace: Sendable {
     private let all: RateBucket?
     /// The connection's event loop; nil if nothing is limited.
     private let loop: (any EventLoop)?
+    /// The connection's engine; nil if nothing is limited.
+    private let engine: Engine?
 
-    init(own: RateBucket?, all: RateBucket?, on loop: any EventLoop) {
+    init(own: RateBucket?, all: RateBucket?, on loop: any EventLoop, of engine: Engine) {
         self.own = own
         self.all = all
         self.loop = loop
+        self.engine = engine
     }
 
-    private init() { (own, all, loop) = (nil, nil, nil) }
+    private init() { (own, all, loop, engine) = (nil, nil, nil, nil) }
 
     static let unlimited = Pace()
 
@@ -29,12 +33,14 @@ struct Pace: Sendable {
     }
 
     /// Records bytes, and waits if they were ahead of a rate limit: for several turns if they are more than a piece.
+    ///
+    /// A task that was cancelled waits on unless that is vain: what a client has sent before it went takes its turns as
+    /// anybody's. When the server ends, nobody waits.
     /// - Parameters:
     ///   - count: of bytes; 0 to wait for the turn of the first ones.
-    ///   - isVain: asked each second: true if there is nothing to wait for any more.
-    /// - Throws: `CancellationError` when the task was cancelled, or the event loop ends.
-    func wait(after count: Int, unless isVain: () -> Bool) async throws {
-        guard isLimited, let loop else { return }
+    ///   - isVain: asked each second, and when the task is cancelled: true if there is nothing to wait for any more.
+    func wait(after count: Int, unless isVain: () -> Bool) async {
+        guard isLimited, let loop, let engine else { return }
         var left = count
         repeat {
             let step = min(left, piece)
@@ -42,8 +48,9 @@ struct Pace: Sendable {
             var wait = spend(step)
             let end = NIODeadline.now() + TimeAmount(wait)
             while wait > .zero {
-                guard !isVain() else { return }
-                try await loop.pause(for: min(wait, .seconds(1)))
+                // The event loop ends some seconds after that.
+                guard !isVain(), !engine.hasAborted.load(ordering: .relaxed) else { return }
+                await loop.rest(for: min(wait, .seconds(1)))
                 wait = Duration(end - .now())
             }
         } while left > 0

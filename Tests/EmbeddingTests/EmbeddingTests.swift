@@ -121,6 +121,51 @@ struct EmbeddingTests {
         await server.shutDown(grace: .zero)
     }
 
+    @Test("A shutdown while a start waits for the one before is not lost, and ends with its own grace")
+    func whileStartWaits() async throws {
+        let slow = Slow()
+        let server = try embed(slow) { $0.addresses = [address] }
+        try await server.start()
+        let client = try await slow.ask(address)
+        let began = ContinuousClock.now
+        async let first: Void = server.shutDown(grace: .seconds(600))
+        try await wait { Client.isClosed(address) }
+        let (begun, begins) = AsyncStream.makeStream(of: Void.self)
+        let starting = Task {
+            begins.yield()
+            return try await server.start()
+        }
+        for await _ in begun { break }
+        // Enough for it to begin to wait.
+        try await Task.sleep(for: .milliseconds(500))
+        await server.shutDown(grace: .zero)
+        await first
+        await #expect(throws: CancellationError.self) { try await starting.value }
+        #expect(Client.isClosed(address))
+        #expect(ContinuousClock.now - began < .seconds(300))
+        #expect(try await client.read() == "")
+        try await server.start()
+        #expect(!Client.isClosed(address))
+        await server.shutDown(grace: .zero)
+    }
+
+    @Test("Cancelling the task that runs a server ends it without grace, though it is ending with some already")
+    func cancelledEnding() async throws {
+        let slow = Slow()
+        let server = try embed(slow) { $0.addresses = [address] }
+        let running = Task { try await server.run() }
+        try await untilOpen(address)
+        let client = try await slow.ask(address)
+        let began = ContinuousClock.now
+        async let ending: Void = server.shutDown(grace: .seconds(600))
+        try await wait { Client.isClosed(address) }
+        running.cancel()
+        try await running.value
+        await ending
+        #expect(ContinuousClock.now - began < .seconds(300))
+        #expect(try await client.read() == "")
+    }
+
     @Test("A start in a task that is cancelled is none")
     func cancelledStart() async throws {
         let server = try embed { $0.addresses = [address] }
@@ -314,6 +359,28 @@ struct EmbeddingTests {
     private func wait(until isSo: () -> Bool) async throws {
         let last = ContinuousClock.now + .seconds(120)
         while !isSo(), .now < last { try await Task.sleep(for: .milliseconds(5)) }
+    }
+}
+
+/// Answers after a time that no test waits for.
+private final class Slow: Handler {
+    let methods: [Method] = [.get]
+    private let isAsked = Mutex(false)
+
+    func answer(_ request: Request) -> Answer {
+        .later { _ in
+            self.isAsked.withLock { $0 = true }
+            try await Task.sleep(for: .seconds(600))
+            return .text(.ok, "late")
+        }
+    }
+
+    /// Sends a request, and waits until it is here.
+    func ask(_ address: ListenAddress) async throws -> Client {
+        let client = try Client(address)
+        try client.send("GET", "/")
+        while !isAsked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+        return client
     }
 }
 

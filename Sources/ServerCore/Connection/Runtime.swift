@@ -24,6 +24,8 @@ final class Runtime: Sendable {
 
     private struct Ending {
         var hasBegun = false
+        /// When those requests are ended that are still in progress.
+        var graceEnd: ContinuousClock.Instant?
         /// The event loops take no more tasks.
         var loopsEnd = false
         var isOver = false
@@ -164,10 +166,14 @@ final class Runtime: Sendable {
     }
 
     /// Stops listening, lets requests in progress finish for `grace`, then ends everything.
+    ///
+    /// Called again, they get no more time than that call gives them.
     func shutDown(grace: Duration) async {
+        let end = ContinuousClock.now + grace
         let isFirst = ending.withLock { ending in
             let isFirst = !ending.hasBegun
             ending.hasBegun = true
+            ending.graceEnd = min(ending.graceEnd ?? end, end)
             return isFirst
         }
         guard isFirst else { return await untilEnded() }
@@ -175,10 +181,10 @@ final class Runtime: Sendable {
         // moment when it looks at them, as ``pause(for:)`` says.
         let thread = PoolThreads(count: 1, named: "end")
         if thread.begin() {
-            await withTaskExecutorPreference(thread) { await end(after: grace) }
+            await withTaskExecutorPreference(thread) { await endAll() }
             thread.end {}
         } else {
-            await end(after: grace)
+            await endAll()
         }
         for chore in chores.withLock({ $0 }) { chore.cancel() }
         let waiters = ending.withLock { ending in
@@ -190,15 +196,14 @@ final class Runtime: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    private func end(after grace: Duration) async {
+    private func endAll() async {
         await sockets.close()
         // Only now, so that a client whose connection ends does not come back and get accepted once more.
         engine.beginShutDown()
         redirecting?.beginShutDown()
         let clock = ContinuousClock()
-        let end = clock.now + grace
         await loopStates.inEach { $0.eachMember { $0.drain() } }
-        while clock.now < end, await loopStates.memberCount() > 0 {
+        while let end = ending.withLock(\.graceEnd), clock.now < end, await loopStates.memberCount() > 0 {
             // The event loops have not ended yet.
             try? await pause(for: min(end - clock.now, .milliseconds(20)))
         }

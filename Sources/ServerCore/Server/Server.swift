@@ -19,6 +19,8 @@ public final class Server: Sendable {
     private struct State {
         var handlers: [any Handler] = []
         var phase = Phase.idle
+        /// How often it was shut down.
+        var shutDowns = 0
         /// Resumed when it is idle again.
         var waiters: [CheckedContinuation<Void, Never>] = []
 
@@ -107,17 +109,19 @@ public final class Server: Sendable {
 
     /// Waits until the server has ended, if it is ending, and enters the start.
     /// - Returns: the handlers.
-    /// - Throws: ``ServerError/isRunning``.
-    private func beginStart() async throws(ServerError) -> [any Handler] {
+    /// - Throws: ``ServerError/isRunning``; `CancellationError` if it was shut down once more meanwhile.
+    private func beginStart() async throws -> [any Handler] {
+        let shutDowns = state.withLock(\.shutDowns)
         while true {
-            let (phase, handlers) = state.withLock { state in
+            let (phase, handlers) = try state.withLock { state in
+                guard state.shutDowns == shutDowns else { throw CancellationError() }
                 let phase = state.phase
                 if case .idle = phase { state.phase = .starting(isShutDown: false) }
                 return (phase, state.handlers)
             }
             switch phase {
             case .idle: return handlers
-            case .starting, .running: throw .isRunning
+            case .starting, .running: throw ServerError.isRunning
             case .ending: await untilIdle()
             }
         }
@@ -166,27 +170,32 @@ public final class Server: Sendable {
 
     /// Accepts no new connections; running transfers get `grace` to finish.
     ///
-    /// Returns when everything has ended. While the server is being started, that ends as soon as it can.
+    /// Returns when everything has ended. While the server is being started, that ends as soon as it can. Called again
+    /// meanwhile, the transfers get no more grace than that call gives them.
     public func shutDown(grace: Duration) async {
         let running = state.withLock { state -> Runtime? in
+            state.shutDowns &+= 1
             switch state.phase {
-            case .running(let runtime): return runtime
+            case .running(let runtime), .ending(let runtime): return runtime
             case .starting: state.phase = .starting(isShutDown: true)
-            case .idle, .ending: break
+            case .idle: break
             }
             return nil
         }
         if let running { await end(running, grace: grace) } else { await untilIdle() }
     }
 
-    /// Shuts down what runs now; if that has ended already, does nothing.
+    /// Shuts down what runs now, or shortens its grace; if that has ended already, does nothing.
     private func end(_ running: Runtime, grace: Duration) async {
         let isFirst = state.withLock { state in
             guard case .running(let runtime) = state.phase, runtime === running else { return false }
             state.phase = .ending(running)
             return true
         }
-        guard isFirst else { return await untilOver(running) }
+        guard isFirst else {
+            await running.shutDown(grace: grace)
+            return await untilOver(running)
+        }
         running.tellEnd()
         await running.shutDown(grace: grace)
         becomeIdle()

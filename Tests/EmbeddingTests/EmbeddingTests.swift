@@ -293,6 +293,7 @@ struct EmbeddingTests {
         try rules.addUser("bob", password: password, rights: .readOnly)
         #expect(throws: AccessRuleError.self) { try rules.addUser("bob", password: "another") }
         #expect(throws: AccessRuleError.self) { try rules.addUser("a:b", password: password) }
+        #expect(throws: AccessRuleError.self) { try rules.addUser("a:\u{301}b", password: password) }
         #expect(throws: AccessRuleError.self) { try rules.addUser("", password: password) }
         #expect(throws: AccessRuleError.self) { try rules.addUser("eve", password: "") }
         let server = try embed(WebDAVHandler(), UploaderHandler()) { $0.access = rules }

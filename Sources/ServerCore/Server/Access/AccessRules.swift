@@ -93,7 +93,8 @@ public struct AccessRules: Sendable {
     public mutating func addUser(
         _ name: String, password: String, rights: Rights = .readWrite, at path: SharePath = .root
     ) throws(AccessRuleError) {
-        guard !name.isEmpty, !name.contains(":") else {
+        // As bytes: a mark that combines with a colon makes another character of it.
+        guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: ":")) else {
             throw AccessRuleError("a user's name is empty or holds a colon")
         }
         guard !password.isEmpty else { throw AccessRuleError("a password is empty") }

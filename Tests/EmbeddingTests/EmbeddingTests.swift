@@ -285,6 +285,17 @@ struct EmbeddingTests {
         await server.shutDown(grace: .zero)
     }
 
+    @Test("A log-in page that is made while it is sent is an error of the server, and no answer that never comes")
+    func logInStream() async throws {
+        let server = try embed(Hello()) {
+            try $0.access.addUser("anna", password: "secret")
+            $0.access.logInPage = { _ in Response(.ok, body: .stream(length: nil) { try await $0.write([0x78]) }) }
+        }
+        let address = try #require(try await server.start().first)
+        #expect(try await Client.ask(address, "GET", "/", Self.browser).hasPrefix("HTTP/1.1 500 "))
+        await server.shutDown(grace: .zero)
+    }
+
     @Test(
         "A user's password is what it is, whatever it looks like",
         arguments: ["a@/b:rw", "$6$salt$hash", "{SHA}x", "a|b@/c", ":", "@"])

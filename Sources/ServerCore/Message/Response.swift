@@ -64,6 +64,9 @@ public struct Response: Sendable {
             }
         }
 
+        /// Whether it is written while it is sent.
+        var isStream: Bool { if case .stream = self { true } else { false } }
+
         /// Whether its length is a number of bytes at all.
         fileprivate var isSound: Bool {
             switch self {

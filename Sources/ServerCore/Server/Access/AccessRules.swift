@@ -29,7 +29,7 @@ public struct AccessRules: Sendable {
     public var trustedProxies: [String] = []
     /// Sent as `Strict-Transport-Security` over TLS; nil sends none.
     public var hstsSeconds: Int?
-    /// Makes the log-in page; its status and caching fields are set by the caller.
+    /// Makes the log-in page, no stream; its status and caching fields are set by the caller.
     ///
     /// nil has the page of the first handler that was added and has one, such as the uploader's; without any, browsers
     /// ask in a window of their own.

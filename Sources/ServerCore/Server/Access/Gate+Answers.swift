@@ -53,6 +53,10 @@ extension Gate {
         if let page = rules.logInPage, Self.asksForPage(head) {
             let target = RequestHead.text(head.head.target)
             response = page(logInPrompt(returnTo: target, fields: head.fields, isWrong: false, link: link))
+            // A refused request has no task that would write a stream: its client would wait for ever.
+            guard response.isSound, !response.body.isStream else {
+                return .text(.internalServerError, "The server failed. Ask its administrator.")
+            }
         }
         response.status = .unauthorized
         response.fields["Cache-Control"] = "no-store"

@@ -177,11 +177,7 @@ final class BodyPipe: Sendable {
     /// - Throws: why the body will never be complete, as soon as that is known: such a body has no turn.
     func pay(for count: Int) async throws {
         guard pace.isLimited else { return }
-        guard count == 0 || !isOver else {
-            _ = pace.spend(count)
-            return
-        }
-        await pace.wait(after: count) { (try? checkRest()) == nil }
+        await pace.wait(after: count, isLast: count > 0 && isOver) { (try? checkRest()) == nil }
         try checkRest()
     }
 

@@ -315,3 +315,18 @@ def test_who_goes_after_all_was_sent_has_turns_like_others(serve):
     assert time.monotonic() - asked < 3
     wait_until(lambda: all((server.root / str(number)).exists() for number in range(20)), "all is stored")
     assert time.monotonic() - began > 7
+
+
+def test_what_comes_at_once_is_paid_for_in_turns(serve):
+    """A whole body in one piece of TLS is several of what others send and receive."""
+    server = serve("-q", "--limit-total-rate", "100K", "--tls-self-signed")
+    wires = [Wire(server, tls=True) for _ in range(120)]
+    for number, wire in enumerate(wires):
+        wire.request("PUT", f"/{number}", body=bytes(16_000))
+    time.sleep(1)
+    began = time.monotonic()
+    assert ask(server, "PUT", "/mine", body=b"x", tls=True).status == 201
+    # One turn of all others takes five seconds; all that they have sent, nineteen.
+    assert time.monotonic() - began < 10
+    for wire in wires:
+        wire.close()

@@ -83,16 +83,12 @@ extension Exchange {
     ///   `CancellationError` when the task was cancelled before it was.
     private func pay(for count: Int, _ lease: SocketLease, _ reader: inout LeasedBody) async throws {
         guard pace.isLimited else { return }
-        // Nothing comes after the last bytes that could wait.
-        guard !reader.isDone else {
-            _ = pace.spend(count)
-            return
-        }
-        let wanted = reader.wanted
-        await pace.wait(after: count) {
+        let (wanted, isLast) = (reader.wanted, reader.isDone)
+        await pace.wait(after: count, isLast: isLast) {
             let mayEnd = lease.hasFailed || Task.isCancelled || lease.isBrokenOff(wanting: wanted)
-            return mayEnd && !lease.isWhole(wanting: wanted)
+            return mayEnd && !isLast && !lease.isWhole(wanting: wanted)
         }
+        if isLast { return }
         if lease.isBrokenOff(wanting: wanted) {
             reader.isBroken = true
             throw HTTPError.bodyBrokenOff

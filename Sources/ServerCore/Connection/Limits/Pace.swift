@@ -38,14 +38,16 @@ struct Pace: Sendable {
     /// anybody's. When the server ends, nobody waits.
     /// - Parameters:
     ///   - count: of bytes; 0 to wait for the turn of the first ones.
+    ///   - isLast: whether nothing comes after them: then nothing waits for the last piece to be paid for.
     ///   - isVain: asked each second, and when the task is cancelled: true if there is nothing to wait for any more.
-    func wait(after count: Int, unless isVain: () -> Bool) async {
+    func wait(after count: Int, isLast: Bool, unless isVain: () -> Bool) async {
         guard isLimited, let loop, let engine else { return }
         var left = count
         repeat {
             let step = min(left, piece)
             left -= step
             var wait = spend(step)
+            if isLast, left == 0 { return }
             let end = NIODeadline.now() + TimeAmount(wait)
             while wait > .zero {
                 // The event loop ends some seconds after that.

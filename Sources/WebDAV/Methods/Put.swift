@@ -20,7 +20,7 @@ extension DAVRequest {
     /// The same with a small content that has been received; waits for the disk.
     func put(_ content: [UInt8]) throws -> Response {
         do {
-            return try store(content, UploadPromises(request), in: share)
+            return try store(content, UploadPromises(request), replacing: conditions.replacement, in: share)
         } catch RootError.noSpace {
             throw noRoom(in: share)
         }
@@ -41,6 +41,7 @@ extension DAVRequest {
         .conflict, "A file's address has no last slash. MKCOL makes a folder.")
 
     private func replaceTarget() async throws -> Response {
+        let replacement = replacement(since: .now)
         guard Self.isWhole(request) else {
             throw HTTPError(
                 .badRequest,
@@ -63,10 +64,10 @@ extension DAVRequest {
             request.body.reserve(Int(length))
         {
             let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
-            return try await onDisk { share in try store(bytes, promises, in: share) }
+            return try await onDisk { share in try store(bytes, promises, replacing: replacement, in: share) }
         }
         let upload = try await onDisk { share in
-            try begin(size: isEncoded ? nil : length ?? promises.length, in: share)
+            try begin(replacing: replacement, size: isEncoded ? nil : length ?? promises.length, in: share)
         }
         do {
             let digests = try await receive(into: upload, promises.digests)
@@ -87,8 +88,22 @@ extension DAVRequest {
         return range == "bytes 0-\(length - 1)/\(length)"
     }
 
-    private func store(_ content: [UInt8], _ promises: UploadPromises, in share: Share) throws -> Response {
-        let upload = try begin(size: Int64(content.count), in: share)
+    /// What the request's conditions allow to be replaced.
+    ///
+    /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
+    /// sent another content since: what is newer than the request stays then. No answer has promised anything else.
+    private func replacement(since began: Timestamp) -> Replacement {
+        guard request.body.isPaced else { return conditions.replacement }
+        return .when { [conditions] there in
+            if let there, Task.isCancelled, there.changed > began { return false }
+            return conditions.evaluate(there, isRead: false) == .proceed
+        }
+    }
+
+    private func store(
+        _ content: [UInt8], _ promises: UploadPromises, replacing replacement: Replacement, in share: Share
+    ) throws -> Response {
+        let upload = try begin(replacing: replacement, size: Int64(content.count), in: share)
         do {
             try unsafe content.withUnsafeBytes { try unsafe upload.write($0) }
             var digests = promises.digests
@@ -115,9 +130,9 @@ extension DAVRequest {
         return digests
     }
 
-    private func begin(size: Int64?, in share: Share) throws -> PendingUpload {
+    private func begin(replacing replacement: Replacement, size: Int64?, in share: Share) throws -> PendingUpload {
         do {
-            return try share.beginUpload(to: path, replacing: conditions.replacement, size: size)
+            return try share.beginUpload(to: path, replacing: replacement, size: size)
         } catch RootError.isDirectory {
             throw notAllowed("A folder is at this address.", for: try existing(path))
         }

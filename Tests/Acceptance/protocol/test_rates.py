@@ -330,3 +330,14 @@ def test_what_comes_at_once_is_paid_for_in_turns(serve):
     assert time.monotonic() - began < 10
     for wire in wires:
         wire.close()
+
+
+@pytest.mark.parametrize("size", [50_000, 150_000])
+def test_who_has_gone_replaces_nothing_that_came_later(serve, size):
+    """A client that gives up waiting, and sends something newer on another connection."""
+    server = serve("-q", "--limit-rate", "20K", "--tls-self-signed")
+    with Wire(server, tls=True) as wire:
+        wire.request("PUT", "/file", body=b"1" * size)
+    assert ask(server, "PUT", "/file", body=b"newer", tls=True).status in (201, 204)
+    time.sleep(size / 20_480 + 1)
+    assert (server.root / "file").read_bytes() == b"newer"

@@ -94,8 +94,8 @@ extension DAVRequest {
     /// sent another content since: what is newer than the request stays then. No answer has promised anything else.
     private func replacement(since began: Timestamp) -> Replacement {
         guard request.body.isPaced else { return conditions.replacement }
-        return .when { [conditions] there in
-            if let there, Task.isCancelled, there.changed > began { return false }
+        return .when { [conditions, request] there in
+            if let there, request.mayBeForsaken, there.changed > began { return false }
             return conditions.evaluate(there, isRead: false) == .proceed
         }
     }

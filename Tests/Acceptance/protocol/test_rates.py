@@ -332,12 +332,13 @@ def test_what_comes_at_once_is_paid_for_in_turns(serve):
         wire.close()
 
 
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
 @pytest.mark.parametrize("size", [50_000, 150_000])
-def test_who_has_gone_replaces_nothing_that_came_later(serve, size):
+def test_who_has_gone_replaces_nothing_that_came_later(serve, size, tls):
     """A client that gives up waiting, and sends something newer on another connection."""
-    server = serve("-q", "--limit-rate", "20K", "--tls-self-signed")
-    with Wire(server, tls=True) as wire:
+    server = serve("-q", "--limit-rate", "20K", *(["--tls-self-signed"] if tls else []))
+    with Wire(server, tls=tls) as wire:
         wire.request("PUT", "/file", body=b"1" * size)
-    assert ask(server, "PUT", "/file", body=b"newer", tls=True).status in (201, 204)
+    assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status in (201, 204)
     time.sleep(size / 20_480 + 1)
     assert (server.root / "file").read_bytes() == b"newer"

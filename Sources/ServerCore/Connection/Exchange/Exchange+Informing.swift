@@ -21,6 +21,9 @@ extension Request {
     package func endWithClient(owingAnswer: Bool = false) {
         storage.exchange?.endWithClient(owingAnswer: owingAnswer)
     }
+
+    /// Whether the client may have gone: its connection has ended, or it has closed its side after the request.
+    package var mayBeForsaken: Bool { Task.isCancelled || storage.exchange?.mayBeForsaken == true }
 }
 
 extension Exchange {

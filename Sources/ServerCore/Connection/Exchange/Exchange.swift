@@ -1,6 +1,7 @@
 import DirectoryRoot
 import Logging
 import NIOCore
+import Synchronization
 
 /// The connection's side of an exchange: how one protocol transports a request's body and a response.
 ///
@@ -38,6 +39,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     private(set) var owesAnswer = false
     /// The connection's rate limits.
     let pace: Pace
+    private let isInputClosed = Atomic<Bool>(false)
 
     init(engine: Engine, loop: any EventLoop, carrier: any Carrier, pace: Pace) {
         self.pace = pace
@@ -167,6 +169,12 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             self.owesAnswer = owingAnswer
         }
     }
+
+    /// The client sends nothing more: it may have gone.
+    func noteInputEnd() { isInputClosed.store(true, ordering: .relaxed) }
+
+    /// Whether the client may have gone: it has closed its side, at least.
+    var mayBeForsaken: Bool { isInputClosed.load(ordering: .relaxed) }
 
     /// Cancels the task, whose response is sent nevertheless.
     func cutShort() { task?.cancel() }

@@ -141,6 +141,7 @@ extension HTTP1Connection {
     private func enterExchange() -> Exchange {
         let exchange = exchange ?? Exchange(engine: engine, loop: loopState.loop, carrier: self, pace: pace)
         self.exchange = exchange
+        if isInputClosed { exchange.noteInputEnd() }
         return exchange
     }
 

@@ -205,6 +205,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
             return context.fireUserInboundEventTriggered(event)
         }
         isInputClosed = true
+        exchange?.noteInputEnd()
         hasReadPending = false
         if let lease { return lease.deliverEnd() }
         work()

@@ -41,7 +41,7 @@ extension DAVRequest {
         .conflict, "A file's address has no last slash. MKCOL makes a folder.")
 
     private func replaceTarget() async throws -> Response {
-        let replacement = replacement(since: .now)
+        let replacement = try await replacement()
         guard Self.isWhole(request) else {
             throw HTTPError(
                 .badRequest,
@@ -91,11 +91,21 @@ extension DAVRequest {
     /// What the request's conditions allow to be replaced.
     ///
     /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
-    /// sent another content since: what is newer than the request stays then. No answer has promised anything else.
-    private func replacement(since began: Timestamp) -> Replacement {
+    /// sent another content since: what is there only since the request began stays then. No answer has promised
+    /// anything else.
+    private func replacement() async throws -> Replacement {
         guard request.body.isPaced else { return conditions.replacement }
+        let before: EntityTag?
+        do {
+            // A client that waits for its answer may have closed its side as well: it loses nothing if only the time of
+            // the last change is another, or the disk has another clock.
+            before = try await onDisk { _ in try existing(path) }?.entityTag
+        } catch is RootError {
+            // Nobody replaces what may not be seen.
+            return conditions.replacement
+        }
         return .when { [conditions, request] there in
-            if let there, request.mayBeForsaken, there.changed > began { return false }
+            if let there, request.mayBeForsaken, there.entityTag != before { return false }
             return conditions.evaluate(there, isRead: false) == .proceed
         }
     }

@@ -20,9 +20,8 @@ final class FormStore: @unchecked Sendable {
     /// The most bytes of all paths of one form: enough for 20,000 files in folders that are a few levels deep.
     private static let mostNames = 3 << 20
 
-    private let share: Share
-    private let body: RequestBody
-    private let folder: SharePath
+    private let request: Request
+    private let began = Timestamp.now
     private let waitsForAll: Bool
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
@@ -55,19 +54,15 @@ final class FormStore: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - folder: the folder for the files.
-    ///   - share: the share to store them in.
-    ///   - body: the request body with the form.
+    ///   - request: has the form, and the address of the folder for its files.
     ///   - waitsForAll: no file gets its name before ``storeAll()``, for a form that is valid only as a whole.
-    init(below folder: SharePath, in share: Share, from body: RequestBody, waitsForAll: Bool) {
-        self.folder = folder
-        self.share = share
-        self.body = body
+    init(of request: Request, waitsForAll: Bool) {
+        self.request = request
         self.waitsForAll = waitsForAll
     }
 
     // Releasing is never refused.
-    deinit { try? body.holdNames(0, insteadOf: held) }
+    deinit { try? request.body.holdNames(0, insteadOf: held) }
 
     /// Processes what the parser has found.
     /// - Throws: the ``RootError`` or ``HTTPError`` for the ``current`` file; what is in ``stored`` stays.
@@ -101,14 +96,27 @@ final class FormStore: @unchecked Sendable {
         do {
             let inner = try SharePath(bytes: name)
             guard !inner.isRoot, name.last != UInt8(ascii: "/") else { throw RootError.invalidName }
-            path = try folder.appending(inner)
+            path = try request.path.appending(inner)
         } catch {
             throw HTTPError(.badRequest, "A file's name cannot be used here.")
         }
         try holdName(path)
         let first = rule == .keep ? numbers[path] ?? 0 : 0
-        let (number, upload) = try share.beginUpload(to: path, by: rule, from: first)
+        let (number, upload) = try request.share.beginUpload(
+            to: path, by: rule, replacing: replacement, from: first)
         part = .file(path, number, upload)
+    }
+
+    /// What a file of the form may replace.
+    ///
+    /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
+    /// sent another content since: what is newer than the form stays then. No answer has promised anything else.
+    private var replacement: Replacement {
+        guard rule == .replace, request.body.isPaced else { return rule.replacement }
+        return .when { [request, began] there in
+            guard let there, request.mayBeForsaken else { return true }
+            return there.changed <= began
+        }
     }
 
     /// Counts what one more file takes until the form is answered.
@@ -121,7 +129,7 @@ final class FormStore: @unchecked Sendable {
                 .contentTooLarge, "The names in this form are too long, all together. Send fewer files at once.")
         }
         let more = held + 256 + 6 * path.bytes.count
-        try body.holdNames(more, insteadOf: held)
+        try request.body.holdNames(more, insteadOf: held)
         held = more
     }
 

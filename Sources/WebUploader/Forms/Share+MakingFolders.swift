@@ -6,16 +6,16 @@ extension Share {
     /// - Parameters:
     ///   - path: the requested path.
     ///   - rule: what to do when the name is taken.
+    ///   - replacing: what may be there.
     ///   - first: the number to begin with, if those before it are known to be taken.
-    ///   - size: the size of the content, if known.
     /// - Returns: the upload, and the number that was free.
     /// - Throws: ``RootError``.
     func beginUpload(
-        to path: SharePath, by rule: ConflictRule, from first: Int = 0, size: Int64? = nil
+        to path: SharePath, by rule: ConflictRule, replacing: Replacement, from first: Int = 0
     ) throws -> (number: Int, upload: PendingUpload) {
         try path.withFreeName(by: rule, from: first) { path, number in
             try makingFolders(to: path.parent) {
-                (number, try beginUpload(to: path, replacing: rule.replacement, size: size))
+                (number, try beginUpload(to: path, replacing: replacing))
             }
         }
     }

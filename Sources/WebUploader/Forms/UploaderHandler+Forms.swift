@@ -28,8 +28,7 @@ extension UploaderHandler {
         limits.parts = configuration.maxFormParts
         var parser = try MultipartParser(contentType: request.fields["content-type"] ?? "", limits: limits)
         var checksums = request.fields["content-digest"] == nil ? [] : try ChunkChecksum.all(of: request)
-        let store = FormStore(
-            below: request.path, in: request.share, from: request.body, waitsForAll: !checksums.isEmpty)
+        let store = FormStore(of: request, waitsForAll: !checksums.isEmpty)
         do {
             try unsafe await request.body.forEachPiece { piece in
                 for index in checksums.indices { unsafe checksums[index].update(piece) }

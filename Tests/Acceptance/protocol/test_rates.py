@@ -366,3 +366,16 @@ def test_who_waits_for_the_answer_may_have_closed_its_side(serve):
             change(file)
             assert wire.response("PUT").status == 204, name
         assert file.stat().st_size == 30_000
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_whose_form_has_waited_replaces_nothing_that_came_later(serve, tls):
+    server = serve("-q", "--limit-rate", "20K", *(["--tls-self-signed"] if tls else []))
+    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="file"\r\n\r\n' + b"1" * 60_000]
+    form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
+    with Wire(server, tls=tls) as wire:
+        wire.request("POST", "/", "Content-Type: multipart/form-data; boundary=B", body=form)
+    time.sleep(0.2)
+    assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status in (201, 204)
+    time.sleep(4)
+    assert (server.root / "file").read_bytes() == b"newer"

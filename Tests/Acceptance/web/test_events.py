@@ -126,6 +126,21 @@ def test_who_uploads_is_told_to_users_only(serve):
         answer.close()
 
 
+def test_a_drop_box_is_told_of_and_a_file_of_its_name_is_not(serve):
+    server = serve("--auth", "anna:x@/:rw", "--auth", "bert:x@/:ro,/box:w,/secret:w")
+    (server.root / "secret").write_text("old")
+    answer, stream = events(server, auth=("bert", "x"))
+    (server.root / "secret").write_text("new")
+    time.sleep(1)
+    (server.root / "box").mkdir()
+    (server.root / "last").mkdir()
+    told = set()
+    while "last" not in told:
+        told.update(wait_for(stream, lambda event, data: event == "changed" and data)["names"])
+    assert "box" in told and "secret" not in told
+    answer.close()
+
+
 def test_a_folder_that_is_not_there(server):
     for folder in ("/nothing/", "/../"):
         status = requests.get(server.url + "/.shareserve/events", params={"in": folder}, timeout=20).status_code

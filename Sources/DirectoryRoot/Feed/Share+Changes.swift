@@ -17,11 +17,10 @@ extension Share {
         return root.state.feed.subscribe(to: directory) { name in
             guard let path = try? folder.appending(name), root.shows(path) else { return false }
             let here = granted(at: path)
-            if here.contains(.read) || rights.leadsToReadable(below: path) { return true }
             guard maySee(path, with: here, isDirectory: true, listed: true) else { return false }
-            // A rule names it: a drop box is listed, while it is there, and a file is not. Not by the open folder: while
-            // this held it, nobody would hear that it was removed.
-            return (try? look(at: path, waiting: true))?.status.isDirectory ?? true
+            // What may not be read is listed while it is a folder. Not looked for by the open folder: while this held
+            // that, nobody would hear that it was removed.
+            return here.contains(.read) || (try? look(at: path, waiting: true))?.status.isDirectory ?? true
         } isThere: { name in
             guard let member = try? path.appending(name) else { return false }
             return (try? attributes(of: member)) != nil

@@ -5,9 +5,9 @@ import Synchronization
 struct Pace: Sendable {
     private let own: RateBucket?
     private let all: RateBucket?
-    /// The connection's event loop; nil if nothing is limited.
+    /// The connection's event loop; nil for ``unlimited``.
     private let loop: (any EventLoop)?
-    /// The connection's engine; nil if nothing is limited.
+    /// The connection's engine; nil for ``unlimited``.
     private let engine: Engine?
 
     init(own: RateBucket?, all: RateBucket?, on loop: any EventLoop, of engine: Engine) {

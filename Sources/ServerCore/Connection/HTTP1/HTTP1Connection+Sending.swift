@@ -155,8 +155,13 @@ extension HTTP1Connection {
             timeThePeer()
         }
         // This may be called from within a write.
-        goOnLater()
+        if awaitsSending { goOnLater() }
     }
+
+    /// Whether anything can go on once the socket has accepted what was passed to the channel.
+    ///
+    /// Between two requests, it is the client's turn: whoever ends an exchange reads afterwards.
+    private var awaitsSending: Bool { phase != .head || inbound.readableBytes > 0 || isInputClosed }
 
     /// Continues to send, and then with the requests that wait.
     func goOn() {

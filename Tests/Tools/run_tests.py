@@ -30,13 +30,15 @@ BUILD_FOR_RELEASE = [SWIFT, "build", *RELEASE, "--product", "shareserve"]
 RELEASE_LOCK = PROJECT / ".test" / "release.lock"
 
 ACCEPTANCE = PROJECT / "Tests" / "Acceptance"
-# These wait for other people's programs, for disks and for times to pass more than they compute: four lanes share the
-# machine. What measures time has it alone.
+# These wait for other people's programs, for disks and for times to pass more than they compute: these lanes share the
+# machine. What measures how fast the server is has it alone.
 SIDE_BY_SIDE = [
     ["browser", "access"],
     ["webdav", "web", "command", "protocol/test_memory.py"],
     ["drills"],
     ["drills/test_limits.py", "protocol/test_files.py", "protocol/test_http2.py", "protocol/test_messages.py"],
+    # Asleep for nearly all of its three minutes, since that is what a rate limit is.
+    ["protocol/test_rates.py"],
 ]
 
 # More failures than this are no accident.

@@ -174,10 +174,7 @@ struct Listener {
                 let failures = AcceptFailures(listener: self, socket: socket)
                 do {
                     try channel.pipeline.syncOperations.addHandler(failures)
-                    // NIO has programs that an app begins inherit it: the address would be in use after the server's end.
-                    _ = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
-                        of: NIOBSDSocket.Handle.self
-                    ) { fcntl($0, F_SETFD, FD_CLOEXEC) }
+                    try channel.closeOnExec()
                 } catch {
                     return channel.eventLoop.makeFailedFuture(error)
                 }
@@ -195,6 +192,7 @@ struct Listener {
                     }
                     // Not as options of the bootstrap, which sets them by a chain of futures: that would take a seventh
                     // of the time for a connection with one request.
+                    try channel.closeOnExec()
                     try options.setOption(.autoRead, value: false)
                     try options.setOption(.allowRemoteHalfClosure, value: true)
                     try options.setOption(.maxMessagesPerRead, value: 1)
@@ -209,5 +207,15 @@ struct Listener {
                     }
                 }
             }
+    }
+}
+
+extension Channel {
+    /// Keeps the socket from the programs that an app begins, to whom NIO leaves it: they would keep the address in use,
+    /// and a connection open, after the server's end.
+    fileprivate func closeOnExec() throws {
+        _ = try pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            fcntl($0, F_SETFD, FD_CLOEXEC)
+        }
     }
 }

@@ -19,8 +19,7 @@ extension Engine {
         }
     }
 
-    /// Whether a response has content, and more than the first two bytes: Apple's players ask for these first, to see
-    /// whether ranges are served.
+    /// Whether a response has content, and more than one or two bytes from the beginning.
     private static func isDownload(_ response: Response) -> Bool {
         guard response.status == .partialContent, let length = response.body.length, length <= 2 else {
             return response.status == .ok || response.status == .partialContent

@@ -347,9 +347,17 @@ def test_a_player_that_first_asks_whether_ranges_are_served_gets_the_rest(shared
     place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
     content = (shared.root / "album" / "a.txt").read_text()
     assert len(content) > 2
+
+    def state():
+        """It changes for each use that is counted or given back: meanwhile, others would be refused."""
+        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in (shared.root / ".shareserve").rglob("*")}
+
+    before = state()
     for field in ("Range: bytes=0-1", "Range: bytes=0-0", "Range: bytes=0-1"):
         assert ask(shared, "GET", place, field).status == 206
+    assert state() == before
     assert ask(shared, "GET", place, "Range: bytes=0-").text == content
+    assert state() != before
     assert [ask(shared, "GET", place, f"Range: bytes={span}").status for span in ("0-1", "0-")] == [410, 410]
     place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")
     assert ask(shared, "GET", place, "Range: bytes=0-1", 'If-Range: "another"').text == content

@@ -152,6 +152,12 @@ extension Gate {
         if head.method == .head {
             return link.downloadsLeft == 0 ? .refuse(Self.usedUp) : .allow(share, prefix: prefix, path: inside)
         }
+        // Nor does a player's look at the beginning: it would keep others from the last use, if only for a moment.
+        if Self.looksAtBeginning(head), link.downloadsLeft != 0 {
+            return .count(share, prefix: prefix, path: inside) { [root] isDownload in
+                if isDownload { try? root.links.countDownload(id: link.id) }
+            }
+        }
         do throws(RootError) {
             try root.links.countDownload(id: link.id)
         } catch .unknownToken {
@@ -226,6 +232,12 @@ extension Gate {
         let first = text.dropFirst(6).prefix { $0 != UInt8(ascii: "-") }
         return !text.contains(UInt8(ascii: ",")) && first.contains { $0 != UInt8(ascii: "0") }
             && first.allSatisfy(ASCII.isDigit)
+    }
+
+    /// Whether a request is for the first two bytes: Apple's players ask for these first, to see whether ranges are
+    /// served.
+    private static func looksAtBeginning(_ head: RequestHeadView) -> Bool {
+        head.method == .get && head.fields["range"].map { ["bytes=0-1", "bytes=0-0"].contains($0) } == true
     }
 
     /// Whether a request is for what people download: a file, or an archive.

@@ -125,8 +125,10 @@ struct TreeCopy: ~Copyable {
         let descriptor = try Descriptor(answer, "openat")
         if !level.hasUniformRights {
             let path = try level.paths.source.appending(name)
+            guard share.maySee(path, isDirectory: try descriptor.status().isDirectory, listed: true) else { return nil }
+            // A drop box: what others have brought there stays with them, which is said, since the box is listed.
             guard share.granted(at: path).contains(.read) || share.rights.leadsToReadable(below: path) else {
-                return nil
+                throw .forbidden
             }
         }
         return CopyMember(descriptor: descriptor, realPath: nil)

@@ -192,6 +192,19 @@ def test_nothing_of_others_shows(guarded):
     assert b"private" not in archive and b"home/a.txt" in archive
 
 
+def test_a_copy_says_that_it_leaves_a_drop_box_out(serve):
+    """The box is listed; what others have brought there stays with them."""
+    server = serve("--auth", "anna:pw@/:rw,/public/box:w,/public/secret:none")
+    for name in ("box", "secret"):
+        (server.root / "public" / name).mkdir(parents=True)
+        (server.root / "public" / name / "a.txt").write_text(name)
+    (server.root / "public" / "b.txt").write_text("b")
+    answer = ask(server, "COPY", "/public/", "Destination: /copy/", basic("anna", "pw"))
+    assert answer.status == 207 and "/box" in answer.text and "403" in answer.text
+    assert "secret" not in answer.text
+    assert [path.name for path in (server.root / "copy").rglob("*")] == ["b.txt"]
+
+
 @pytest.mark.parametrize("kind", ["yescrypt", "sha512", "bcrypt", "digest"])
 def test_hashes(serve, kind):
     server = serve("--auth", hashed("anna", "sécret", "--kind", kind) + "@/:rw")

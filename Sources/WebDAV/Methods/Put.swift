@@ -88,25 +88,19 @@ extension DAVRequest {
         return range == "bytes 0-\(length - 1)/\(length)"
     }
 
-    /// What the request's conditions allow to be replaced.
-    ///
-    /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
-    /// sent another content since: what is there only since the request began stays then. No answer has promised
-    /// anything else.
+    /// What the request's conditions allow to be replaced, and ``Request/mayTakePlace(of:from:)``.
     private func replacement() async throws -> Replacement {
         guard request.body.isPaced else { return conditions.replacement }
         let before: EntityTag?
         do {
-            // A client that waits for its answer may have closed its side as well: it loses nothing if only the time of
-            // the last change is another, or the disk has another clock.
             before = try await onDisk { _ in try existing(path) }?.entityTag
-        } catch is RootError {
+        } catch let error as RootError {
+            if case .system = error { throw error }
             // Nobody replaces what may not be seen.
             return conditions.replacement
         }
         return .when { [conditions, request] there in
-            if let there, request.mayBeForsaken, there.entityTag != before { return false }
-            return conditions.evaluate(there, isRead: false) == .proceed
+            request.mayTakePlace(of: there, from: before) && conditions.evaluate(there, isRead: false) == .proceed
         }
     }
 

@@ -30,6 +30,8 @@ final class FormStore: @unchecked Sendable {
     private var names = 0
     /// How many bytes the stored files take here and will take in the response, as counted.
     private var held = 0
+    /// The names that this form has given to its files, within a rate limit.
+    private var given: Set<SharePath> = []
     /// The next number to try for a name that was used before: a form may contain one name thousands of times.
     private var numbers: [SharePath: Int] = [:]
 
@@ -103,20 +105,19 @@ final class FormStore: @unchecked Sendable {
         try holdName(path)
         let first = rule == .keep ? numbers[path] ?? 0 : 0
         let (number, upload) = try request.share.beginUpload(
-            to: path, by: rule, replacing: replacement, from: first)
+            to: path, by: rule, replacing: replacement(at: path), from: first)
         part = .file(path, number, upload)
     }
 
-    /// What a file of the form may replace.
-    ///
-    /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
-    /// sent another content since: what is newer than the form stays then. No answer has promised anything else.
-    private var replacement: Replacement {
+    /// What a file of the form may replace at `path`; see ``Request/mayTakePlace(of:from:)``.
+    private func replacement(at path: SharePath) -> Replacement {
         guard rule == .replace, request.body.isPaced else { return rule.replacement }
-        return .when { [request, began] there in
-            guard let there, request.mayBeForsaken else { return true }
-            return there.changed <= began
+        let before = try? request.share.attributes(of: path)
+        // The names were not known when the form began, so that only the clock tells what came before this one.
+        if let before, request.mayBeForsaken, before.changed > began, !given.contains(path) {
+            return .when { _ in false }
         }
+        return .when { [request] in request.mayTakePlace(of: $0, from: before?.entityTag) }
     }
 
     /// Counts what one more file takes until the form is answered.
@@ -175,6 +176,7 @@ final class FormStore: @unchecked Sendable {
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
             let (attributes, created) = try file.upload.commit(to: path)
+            if request.body.isPaced { given.insert(path) }
             if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }
             return Stored(path: path, attributes: attributes, created: created)
         }

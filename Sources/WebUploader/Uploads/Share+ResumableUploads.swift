@@ -42,7 +42,7 @@ extension Share {
     ///     are told that nothing is missing. Nil leaves such an upload as it is.
     ///   - io: the pool for the disk of the parts.
     /// - Returns: its record, the number of bytes received, and when it expires if nobody continues it.
-    /// - Throws: as ``finish(_:io:)`` when that is due and fails.
+    /// - Throws: as ``finish(_:wish:before:io:)`` when that is due and fails.
     func takeOver(
         _ id: String, finishing: (@Sendable (ResumableUpload) -> IOPool)? = nil, io: IOPool
     ) async throws -> (record: UploadRecord, offset: Int64, expires: Timestamp?) {
@@ -69,12 +69,17 @@ extension Share {
     /// - Parameters:
     ///   - upload: a complete upload.
     ///   - wish: what to do with a taken name, if that was changed.
+    ///   - before: the only thing that may be replaced; nil for anything that the client allows.
     ///   - io: the pool for the disk.
     /// - Returns: the file that it has become.
     /// - Throws: ``DigestMismatch`` when it is not; then the upload is removed. 503 when that disk does not respond.
-    func finish(_ upload: ResumableUpload, wish: UploadNotes? = nil, io: IOPool) async throws -> FinishedUpload {
+    func finish(
+        _ upload: ResumableUpload, wish: UploadNotes? = nil, before: SeenTarget? = nil, io: IOPool
+    ) async throws -> FinishedUpload {
         try io.requireAnswering()
-        let notes = UploadNotes(upload.record).amended(by: wish)
+        var noted = UploadNotes(upload.record).amended(by: wish)
+        noted.before = before
+        let notes = noted
         if let digest = notes.digest, let algorithm = digest.strongest {
             guard try await upload.digest(by: algorithm, io: io) == digest.digests[algorithm] else {
                 try await io.run(isCancellable: false) { try removeUpload(id: upload.id) }

@@ -14,6 +14,11 @@ struct UploadNotes: Sendable {
     /// The creating request's own conditional fields.
     var conditions: [String: String] = [:]
 
+    /// What was at the target when a request began whose client has gone since: nothing else is replaced.
+    ///
+    /// Not stored.
+    var before: SeenTarget?
+
     private static let conditionNames = ["if-match", "if-none-match", "if-unmodified-since"]
 
     init(rule: ConflictRule?) { self.rule = rule }
@@ -60,10 +65,19 @@ struct UploadNotes: Sendable {
 
     /// What may be at the target.
     var replacement: Replacement {
-        if let rule { return rule.replacement }
-        return Conditions(
+        if let rule, rule != .replace { return rule.replacement }
+        let conditions = Conditions(
             ifMatch: conditions["if-match"], ifNoneMatch: conditions["if-none-match"],
-            ifUnmodifiedSince: conditions["if-unmodified-since"]
-        ).replacement
+            ifUnmodifiedSince: conditions["if-unmodified-since"])
+        guard let before else { return conditions.replacement }
+        return .when { there in
+            there?.entityTag == before.entityTag && conditions.evaluate(there, isRead: false) == .proceed
+        }
     }
+}
+
+/// What was at an upload's target at some time.
+struct SeenTarget: Sendable {
+    /// Nil for nothing.
+    var entityTag: EntityTag?
 }

@@ -72,10 +72,11 @@ extension UploaderHandler {
         let hasBody = Self.isOffsetStream(fields)
         guard hasBody || length == 0 else { return Response(.created, fields: answer) }
         return try await orForgetting(upload, request) {
+            let before = try await target(of: upload, request)
             if hasBody {
                 try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
             }
-            return try await answerTus(request, upload, .created, answer)
+            return try await answerTus(request, upload, .created, answer, before: before)
         }
     }
 
@@ -176,8 +177,24 @@ extension UploaderHandler {
             }
             return upload
         }
+        let before = try await target(of: upload, request)
         try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
-        return try await answerTus(request, upload, .noContent, [:], wish)
+        return try await answerTus(request, upload, .noContent, [:], wish, before: before)
+    }
+
+    /// What is at the target of an upload before the bytes of a request come, which may take longer than their client
+    /// stays; nil within no rate limit, and when that cannot be seen.
+    private func target(of upload: ResumableUpload, _ request: Request) async throws -> SeenTarget? {
+        guard request.body.isPaced, let path = upload.record.target?.relative(to: request.share.base) else {
+            return nil
+        }
+        return try await request.io(finishing: upload).run {
+            do throws(RootError) {
+                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag)
+            } catch {
+                return error.meansAbsent ? SeenTarget() : nil
+            }
+        }
     }
 
     private static func declare(_ length: Int64, of upload: ResumableUpload) throws {
@@ -198,7 +215,7 @@ extension UploaderHandler {
     /// The response to every request that stores bytes; a complete upload gets its name first.
     private func answerTus(
         _ request: Request, _ upload: ResumableUpload, _ status: Status, _ fields: ResponseFields,
-        _ wish: UploadNotes? = nil
+        _ wish: UploadNotes? = nil, before: SeenTarget? = nil
     ) async throws -> Response {
         var fields = fields
         fields["Upload-Offset"] = String(upload.offset)
@@ -206,7 +223,8 @@ extension UploaderHandler {
             fields["Upload-Expires"] = HTTPDate.text(upload.expires.seconds)
             return Response(status, fields: fields)
         }
-        let finished = try await request.share.finish(upload, wish: wish, io: request.io(finishing: upload))
+        let finished = try await request.share.finish(
+            upload, wish: wish, before: request.mayBeForsaken ? before : nil, io: request.io(finishing: upload))
         await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }

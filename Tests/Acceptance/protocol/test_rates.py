@@ -1,6 +1,7 @@
 """`--limit-rate` holds in both directions, by every protocol. A rate can only be exceeded by a fault: what took too short a
 time was too fast, however slow the machine is."""
 
+import base64
 import fcntl
 import gzip
 import socket
@@ -379,3 +380,54 @@ def test_whose_form_has_waited_replaces_nothing_that_came_later(serve, tls):
     assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status in (201, 204)
     time.sleep(4)
     assert (server.root / "file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_what_is_deleted_while_an_upload_waits_stays_so(serve, tls):
+    server = serve("-q", "--limit-rate", "20K", *(["--tls-self-signed"] if tls else []))
+    (server.root / "file").write_bytes(b"old")
+    with Wire(server, tls=tls) as wire:
+        wire.request("PUT", "/file", body=b"1" * 60_000)
+    time.sleep(0.3)
+    assert ask(server, "DELETE", "/file", tls=tls).status == 204
+    time.sleep(4)
+    assert not (server.root / "file").exists()
+
+
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_a_resumable_upload_that_has_waited_replaces_nothing_that_came_later(serve, tls):
+    server = serve("-q", "--limit-rate", "20K", *(["--tls-self-signed"] if tls else []))
+    (server.root / "file").write_bytes(b"old")
+    name, rule = (base64.b64encode(text).decode() for text in (b"file", b"replace"))
+    fields = ["Tus-Resumable: 1.0.0", "Upload-Length: 60000", f"Upload-Metadata: filename {name},conflict {rule}"]
+    place = ask(server, "POST", "/.shareserve/uploads", *fields, tls=tls)["Location"]
+    stream = "Content-Type: application/offset+octet-stream"
+    for method, target, *more in [("POST", "/.shareserve/uploads", *fields), ("PATCH", place, fields[0], "Upload-Offset: 0")]:
+        with Wire(server, tls=tls) as wire:
+            wire.request(method, target, *more, stream, body=b"1" * 60_000)
+    time.sleep(0.3)
+    assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status == 204
+    time.sleep(4)
+    assert (server.root / "file").read_bytes() == b"newer"
+    # What has come stays, and gets its name for whoever asks for it now.
+    assert ask(server, "HEAD", place, fields[0], tls=tls)["Upload-Offset"] == "60000"
+    assert (server.root / "file").stat().st_size == 60_000
+
+
+def test_whose_form_waits_for_the_answer_may_have_closed_its_side(serve):
+    server = serve("-q", "--limit-rate", "20K")
+    rule = b'name="conflict"\r\n\r\nreplace'
+    part = b'name="file"; filename="file"\r\n\r\n'
+    for parts, change in [([rule, part + b"1" * 30_000], lambda file: file.chmod(0o600)),
+                          ([rule, part + b"1" * 15_000, part + b"2" * 15_000], lambda file: None)]:
+        form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
+        file = server.root / "file"
+        file.write_bytes(b"old")
+        with Wire(server) as wire:
+            wire.request("POST", "/", "Content-Type: multipart/form-data; boundary=B", body=form)
+            wire.socket.shutdown(socket.SHUT_WR)
+            time.sleep(0.3)
+            change(file)
+            answer = wire.response("POST")
+        assert answer.status in (200, 201), answer.text
+        assert file.read_bytes() == parts[-1].partition(b"\r\n\r\n")[2]

@@ -141,6 +141,15 @@ final class Engine: Sendable {
 
     func leaveFlight() { inFlight.wrappingSubtract(1, ordering: .relaxed) }
 
+    /// Whether there is no room to spare for requests whose clients have gone, and to whom no answer was promised: half
+    /// of the places are taken, or much of the memory for bodies, or the server is just ending.
+    ///
+    /// Their connections count no longer, so that nothing else limits how many a client leaves behind.
+    var isCrowded: Bool {
+        inFlight.load(ordering: .relaxed) > limits.requestsInFlight / 2 || memory.waitingBodies.isCrowded
+            || hasAborted.load(ordering: .relaxed)
+    }
+
     /// Whether a task is answering a request, or the admission of one is being decided: both report to event loops.
     var isInFlight: Bool { inFlight.load(ordering: .relaxed) > 0 || undecided.load(ordering: .acquiring) > 0 }
 

@@ -185,8 +185,8 @@ final class BodyPipe: Sendable {
     private func checkRest() throws {
         switch state.withLock(\.end) {
         case .failure(let error): throw error
-        // Its client may go once it has sent everything.
-        case .success: break
+        // Its client may go once it has sent everything, while there is room for what nobody waits for.
+        case .success: if Task.isCancelled, pace.isCrowded { throw CancellationError() }
         case nil: try Task.checkCancellation()
         }
     }

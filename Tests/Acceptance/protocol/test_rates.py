@@ -431,3 +431,14 @@ def test_whose_form_waits_for_the_answer_may_have_closed_its_side(serve):
             answer = wire.response("POST")
         assert answer.status in (200, 201), answer.text
         assert file.read_bytes() == parts[-1].partition(b"\r\n\r\n")[2]
+
+
+@pytest.mark.parametrize("limit", [["--limit-rate", "1K"], ["--limit-total-rate", "20K"]], ids=lambda limit: limit[0])
+def test_who_has_gone_makes_way_for_others(serve, limit):
+    """Uploads that wait for their turns hold places, of which half are for those who stay."""
+    server = serve("-q", *limit, "--max-requests", "40", "--tls-self-signed")
+    for number in range(60):
+        with Wire(server, tls=True) as wire:
+            wire.request("PUT", f"/{number}", body=bytes(15_000))
+    wait_until(lambda: ask(server, "OPTIONS", "/", tls=True).status == 200, "the server answers")
+    wait_until(lambda: ask(server, "MKCOL", "/mine", tls=True).status == 201, "a place is free", timeout=8)

@@ -23,6 +23,9 @@ struct Pace: Sendable {
 
     var isLimited: Bool { own != nil || all != nil }
 
+    /// Whether uploads make way whose clients have sent everything and gone; see ``Engine/isCrowded``.
+    var isCrowded: Bool { engine?.isCrowded == true }
+
     /// The most bytes to send or receive in one step.
     var piece: Int { min(own?.piece ?? .max, all?.piece ?? .max) }
 

@@ -178,6 +178,26 @@ def test_who_reads_on_a_thin_line_keeps_the_place(crowded, crowd):
         time.sleep(0.25)
 
 
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+def test_uploads_that_bring_next_to_nothing_make_way(serve, crowd, tls):
+    server = serve("--max-requests", "40", *(["--tls-self-signed"] if tls else []))
+    for number in range(60):
+        wire = Wire(server, tls=tls)
+        wire.request("PUT", f"/{number}", "Content-Length: 100000")
+        crowd.append(wire)
+
+    def gets_in():
+        for wire in crowd:
+            try:
+                wire.send(b"x")
+            except OSError:
+                pass
+        return ask(server, "MKCOL", "/folder", tls=tls).status == 201
+
+    assert not gets_in()
+    wait_until(gets_in, "one of them makes way")
+
+
 def test_memory_for_plans_goes_from_who_takes_nothing(serve, crowd):
     """Archives of many names fill the memory for them before their places."""
     server = serve()

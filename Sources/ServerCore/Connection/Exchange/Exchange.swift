@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Used on its event loop only.
 protocol Carrier: AnyObject {
+    var loopState: LoopState { get }
     /// The reader of the request body waits for more of it.
     func readBody(of exchange: Exchange)
     /// The response is ready; a stream's pieces follow in the exchange's sink.
@@ -135,7 +136,11 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             refusal = Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))
         }
         // In a later turn of the loop: it may be followed by any number of requests that are refused alike.
-        onLoop { $0.respond(refusal, to: self) }
+        onLoop { carrier in
+            // The places of those who bring or take next to nothing are for the next ones.
+            carrier.loopState.shedSlowest()
+            carrier.respond(refusal, to: self)
+        }
         return false
     }
 

@@ -122,7 +122,10 @@ extension Share {
             return .done(created: false, replaced: nil)
         }
         let outcome = try swapAndDetach(from, to)
-        if case .done = outcome { isDone = true }
+        guard case .done = outcome else { return outcome }
+        // Before anything may fail: what was replaced has no other name than that in the trash now.
+        isDone = true
+        try finish(from, to, kept)
         return outcome
     }
 
@@ -153,7 +156,6 @@ extension Share {
             throw RootError(failure, "renameat")
         }
         journal?.end()
-        try finish(from, to)
         return .done(created: false, replaced: replaced)
     }
 

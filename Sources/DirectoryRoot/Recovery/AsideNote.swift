@@ -41,14 +41,18 @@ struct AsideNote: RenameNote {
     /// Gives what stands aside its name back, unless its replacement has that name.
     ///
     /// Whatever its device and inode numbers are by now, it is what the note is about: nobody else creates such a name.
-    func finish(in root: DirectoryRoot) throws(RootError) {
-        guard let location = try root.locateNoted(path) else { return }
+    func finish(in root: DirectoryRoot) throws(RootError) -> Bool {
+        guard let location = try root.locateNoted(path) else { return false }
         let place = try location.place(named: aside)
         var status = sys_attributes()
         let answer = place.look(&status)
-        if answer == -ENOENT { return }
+        if answer == -ENOENT { return replaced.isLike(location.status) || placed.isLike(location.status) }
         try check(answer, "statx")
-        if replaced.isLike(status), placed.isLike(location.status) { return try root.doom(place) }
-        _ = try root.nameAgain(place, path)
+        if replaced.isLike(status), placed.isLike(location.status) {
+            try root.doom(place)
+        } else {
+            _ = try root.nameAgain(place, path)
+        }
+        return true
     }
 }

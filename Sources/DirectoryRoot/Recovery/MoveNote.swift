@@ -51,13 +51,19 @@ struct MoveNote: RenameNote {
     }
 
     /// Removes what was replaced from the source's name, if it stands there.
-    func finish(in root: DirectoryRoot) throws(RootError) {
+    ///
+    /// Nothing is out of sight if that is not there now.
+    func finish(in root: DirectoryRoot) throws(RootError) -> Bool {
         guard let target = try root.locateNoted(moved.path), moved.thing.matches(target.status),
             let location = try root.locateNoted(replaced.path), replaced.thing.matches(location.status)
-        else { return }
+        else { return true }
         let place = try location.place()
-        guard let item else { return try root.doom(place) }
+        guard let item else {
+            try root.doom(place)
+            return true
+        }
         // What can't be put into the trash stays where it is, where people find it.
         if let kept = try? root.state.trash.place(of: item) { _ = root.rename(place, to: kept) }
+        return true
     }
 }

@@ -26,8 +26,6 @@ final class RemovalNote: Sendable {
     private static let returningElsewhere: [UInt8] = [0, 5]
     /// More than enough time for a file system to write a name to the disk.
     private static let arrival: Duration = .seconds(600)
-    /// How long to wait for a disk that was taken out.
-    private static let absence: Duration = .seconds(30 * 86_400)
     private let place: ScratchPlace
     private let file: Descriptor
 
@@ -142,7 +140,8 @@ final class RemovalNote: Sendable {
     }
 
     private func finish(in root: DirectoryRoot) {
-        let content = read()
+        // What can't be read now stays noted.
+        guard let content = read() else { return }
         guard content != Self.nowhere else { return forget(in: root) }
         let isMarked = content.first == Self.nowhere[0]
         guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot
@@ -167,7 +166,7 @@ final class RemovalNote: Sendable {
         let isElsewhere = content.starts(with: Self.arrivedElsewhere)
         guard isElsewhere || content.starts(with: Self.arrived) else { return true }
         let age = (try? file.status()).map { RootClock.system.wall().since($0.modificationTime) } ?? .zero
-        return age > Self.absence
+        return age > RenameJournal.absence
             || age > Self.arrival
                 && (isAt(path, isElsewhere: isElsewhere, in: root)
                     || isMounted(path, isElsewhere: isElsewhere, in: root))
@@ -197,10 +196,11 @@ final class RemovalNote: Sendable {
         end()
     }
 
-    private func read() -> [UInt8] {
+    /// The content; nil when the disk does not give it.
+    private func read() -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: Self.longest)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_pread(file.number, $0.baseAddress, $0.count, 0) }
-        return Array(bytes.prefix(max(0, count)))
+        return count < 0 ? nil : Array(bytes[..<count])
     }
 
     /// Whether something has this name; with `isElsewhere`, on another file system than the root's: while that is not

@@ -78,7 +78,9 @@ struct RenameJournal {
             let name = unsafe Array(record.bytes)
             guard let kind = kind(of: name) else { continue }
             do throws(RootError) {
-                if let bytes = read(name, in: folder.number) { try kind.init(bytes[...])?.finish(in: root) }
+                let note = try read(name, in: folder.number)
+                // What can't be found is looked for again from time to time; no write has to wait for that.
+                if let finish = kind.init(note.bytes[...])?.finish, try !finish(root), note.age < absence { continue }
                 _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
             } catch {
                 // What can't be done now stays noted.
@@ -88,13 +90,18 @@ struct RenameJournal {
         return isDone
     }
 
-    private static func read(_ name: [UInt8], in folder: Int32) -> [UInt8]? {
+    /// How long to wait for a disk that was taken out.
+    static let absence: Duration = .seconds(30 * 86_400)
+
+    /// A note's content, which is empty if it was ended, and how long ago it was written.
+    /// - Throws: what the disk reports: a note that can't be read now must stay.
+    private static func read(_ name: [UInt8], in folder: Int32) throws(RootError) -> (bytes: [UInt8], age: Duration) {
         let answer = unsafe CString.with(name) { unsafe sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
-        guard answer >= 0 else { return nil }
-        let file = Descriptor(owning: answer)
+        let file = try Descriptor(answer, "open a note")
         var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
-        return count > 0 ? Array(bytes[..<count]) : nil
+        try check(count, "read a note")
+        return (Array(bytes[..<count]), RootClock.system.wall().since(try file.status().modificationTime))
     }
 }
 

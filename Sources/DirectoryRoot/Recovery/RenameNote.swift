@@ -16,8 +16,9 @@ protocol RenameNote {
     init?(_ bytes: ArraySlice<UInt8>)
 
     /// Does what is left to do, under the commit lock.
+    /// - Returns: false when what it is about can't be found, and may be on a disk that is not mounted now.
     /// - Throws: why that can't be done now.
-    func finish(in root: DirectoryRoot) throws(RootError)
+    func finish(in root: DirectoryRoot) throws(RootError) -> Bool
 }
 
 /// The identity of a file or folder, independent of its name.

@@ -90,7 +90,9 @@ final class ScratchFolder: Sendable {
     func mayHaveNote(of name: [UInt8]) -> Bool {
         do throws(RootError) {
             guard let folder = try folderIfThere() else { return false }
-            return RemovalNote.exists(of: name, in: folder)
+            if RemovalNote.exists(of: name, in: folder) { return true }
+            // An aside note does not have what it is about in its name.
+            return try RenameJournal.hasNotes(in: folder)
         } catch {
             return true
         }

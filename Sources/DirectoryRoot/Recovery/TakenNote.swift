@@ -25,11 +25,12 @@ struct TakenNote: RenameNote {
         self.path = path
     }
 
-    /// Gives what was taken its name back, unless something has that name.
-    func finish(in root: DirectoryRoot) throws(RootError) {
+    /// Gives what was taken its name back, unless something has that name; otherwise people find it in the trash.
+    func finish(in root: DirectoryRoot) throws(RootError) -> Bool {
         guard let (record, _) = try root.state.trash.find(item), let location = try root.locateNoted(path),
             location.status == nil
-        else { return }
+        else { return true }
         root.state.trash.giveBack(.moved(record), to: location, of: root)
+        return true
     }
 }

@@ -7,12 +7,13 @@ import ctypes
 import functools
 import json
 import os
+import subprocess
 import time
 
 import pytest
 
 from server import wait_until
-from tracing import killing, traced
+from tracing import failing, killing, traced
 from trash import JSON, done, restore, trashed
 from wire import ConnectionClosed, ask
 
@@ -160,6 +161,80 @@ def test_a_kill_where_names_cannot_change_places(serve, folder, method, source, 
         if answered:
             return
     raise AssertionError("it is never answered")
+
+
+def stands_aside(server, source, target):
+    """Kills a server while what is replaced stands aside, since names cannot change places."""
+    with killing(server, "renameat", 2, without=["renameat2"]):
+        with contextlib.suppress(ConnectionClosed, ConnectionError):
+            ask(server, "COPY", source, f"Destination: {target}", "Overwrite: T")
+    wait_until(lambda: not server.alive(), "the server is killed")
+    assert [name for name in os.listdir(server.root / ".shareserve" / "tmp") if name.endswith(".aside")]
+
+
+def test_what_stands_aside_comes_back_though_its_note_could_not_be_read(serve, folder):
+    server = serve(root=folder / "share")
+    (server.root / "file").write_text("new")
+    (server.root / "tree").mkdir()
+    (server.root / "tree" / "a").write_text("old")
+    stands_aside(server, "/file", "/tree")
+    place = server.root / ".shareserve" / "tmp"
+    server.wrapper = ["strace", "-f", "-qq", "-o", os.devnull, "-P", str(place), "-e", "trace=openat",
+                      "-e", "inject=openat:error=EMFILE:when=1"]
+    server.start()
+    wait_until(lambda: (server.root / "tree" / "a").exists(), "it is back")
+    assert (server.root / "tree" / "a").read_text() == "old"
+
+
+@pytest.mark.root
+def test_what_stands_aside_on_a_disk_that_comes_later_comes_back(serve, folder):
+    image = folder / "image"
+    subprocess.run(f"truncate -s 16M {image} && mkfs.ext4 -q -F {image}", shell=True, check=True)
+    root = folder / "share"
+    disk = root / "disk"
+    disk.mkdir(parents=True)
+
+    @contextlib.contextmanager
+    def mounted():
+        subprocess.run(["mount", "-o", "loop", image, disk], check=True)
+        try:
+            yield
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    with mounted():
+        server = serve(root=root)
+        (root / "file").write_text("new")
+        (disk / "tree").mkdir()
+        (disk / "tree" / "a").write_text("old")
+        stands_aside(server, "/file", "/disk/tree")
+    # Three looks without the disk.
+    for _ in range(3):
+        server.start()
+        assert ask(server, "PUT", "/beside", body="x").status in (201, 204)
+        server.kill()
+    with mounted():
+        server.start()
+        try:
+            wait_until(lambda: (disk / "tree" / "a").exists(), "it is back")
+            assert (disk / "tree" / "a").read_text() == "old"
+        finally:
+            server.kill()
+
+
+@pytest.mark.parametrize("when", range(1, 7))
+def test_a_file_that_a_folder_has_replaced_is_in_the_trash_whatever_fails_then(serve, folder, when):
+    """The answer says that the disk may not have the move yet."""
+    server = serve("--trash", "7", "--fsync", root=folder / "share")
+    # With this, the trash is there.
+    done(ask(server, "PUT", "/target", body="old"), 201)
+    done(ask(server, "DELETE", "/target"), 204)
+    done(ask(server, "PUT", "/target", body="the only copy"), 201)
+    (server.root / "tree").mkdir()
+    with failing(server, "fsync", when=str(when)):
+        ask(server, "MOVE", "/tree", "Destination: /target", "Overwrite: T")
+    restore(server)
+    assert "the only copy" in [path.read_text() for path in server.root.iterdir() if path.is_file()]
 
 
 @pytest.mark.parametrize("call", ["renameat", "renameat2", "linkat", "unlinkat"])

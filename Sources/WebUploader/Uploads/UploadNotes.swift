@@ -66,12 +66,12 @@ struct UploadNotes: Sendable {
     /// What may be at the target.
     var replacement: Replacement {
         if let rule, rule != .replace { return rule.replacement }
-        let conditions = Conditions(
+        let allowed = Conditions(
             ifMatch: conditions["if-match"], ifNoneMatch: conditions["if-none-match"],
             ifUnmodifiedSince: conditions["if-unmodified-since"])
-        guard let before else { return conditions.replacement }
+        guard let before else { return allowed.replacement }
         return .when { there in
-            there?.entityTag == before.entityTag && conditions.evaluate(there, isRead: false) == .proceed
+            there?.entityTag == before.entityTag && allowed.evaluate(there, isRead: false) == .proceed
         }
     }
 }

@@ -153,7 +153,7 @@ extension Gate {
             return link.downloadsLeft == 0 ? .refuse(Self.usedUp) : .allow(share, prefix: prefix, path: inside)
         }
         // Nor does a player's look at the beginning: it would keep others from the last use, if only for a moment.
-        if Self.looksAtBeginning(head), link.downloadsLeft != 0 {
+        if Self.looksAtBeginning(head), link.downloadsLeft != 0, try share.attributes(of: inside).kind == .file {
             return .count(share, prefix: prefix, path: inside) { [root] isDownload in
                 if isDownload { try? root.links.countDownload(id: link.id) }
             }
@@ -234,10 +234,14 @@ extension Gate {
             && first.allSatisfy(ASCII.isDigit)
     }
 
-    /// Whether a request is for the first two bytes: Apple's players ask for these first, to see whether ranges are
-    /// served.
+    /// Whether a request can get no more of a file than the first two bytes: Apple's players ask for these first, to see
+    /// whether ranges are served.
     private static func looksAtBeginning(_ head: RequestHeadView) -> Bool {
-        head.method == .get && head.fields["range"].map { ["bytes=0-1", "bytes=0-0"].contains($0) } == true
+        // Another validator, or a client that takes no file as it is, gets the whole in spite of a range.
+        guard head.method == .get, head.fields["if-range"] == nil,
+            ["identity", nil].contains(head.fields["accept-encoding"]), let range = head.fields["range"]
+        else { return false }
+        return range == "bytes=0-1" || range == "bytes=0-0"
     }
 
     /// Whether a request is for what people download: a file, or an archive.

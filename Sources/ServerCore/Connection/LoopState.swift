@@ -44,6 +44,8 @@ final class LoopState {
     private var foundNoneStalled: UInt32?
     /// When ``shedWaiting()`` last found no request to end.
     private var foundNoneWaiting: UInt32?
+    /// When ``shedPlaces()`` last found no request to end.
+    private var foundNoPlace: UInt32?
     private var ticking: RepeatedTask?
     private var dateSecond: Int64 = 0
     /// `Date: Tue, 15 Nov 1994 08:12:31 GMT`, with CR LF.
@@ -192,6 +194,20 @@ final class LoopState {
         return true
     }
 
+    /// Ends requests that have waited longest for their clients, of those that hold a place which others need.
+    func shedPlaces() {
+        guard foundNoPlace != tick else { return }
+        var waiting: [(since: UInt32, member: any LoopMember)] = []
+        for member in members where member.holdsPlace {
+            if let since = member.waitsSince, tick &- since >= Self.patience { waiting.append((since, member)) }
+        }
+        // Searching all of them once a second is enough.
+        if waiting.isEmpty { foundNoPlace = tick }
+        waiting.sort { $0.since < $1.since }
+        // A few, so that not every refused request has to search all of them.
+        for victim in waiting.prefix(4) { victim.member.abort() }
+    }
+
     /// Calls `body` for every member, newest first, so that each may leave meanwhile.
     func eachMember(_ body: (any LoopMember) -> Void) {
         for index in members.indices.reversed() where index < members.count { body(members[index]) }
@@ -273,10 +289,13 @@ protocol LoopMember: AnyObject {
     var waitsSince: UInt32? { get }
     /// The connection of an HTTP/2 request; nil for a connection itself.
     var carrier: (any LoopMember)? { get }
+    /// Whether its request has one of the places for those that are answered off the loop.
+    var holdsPlace: Bool { get }
 }
 
 extension LoopMember {
     var stalledSince: UInt32? { nil }
     var waitsSince: UInt32? { nil }
     var carrier: (any LoopMember)? { nil }
+    var holdsPlace: Bool { false }
 }

@@ -181,6 +181,10 @@ def test_who_reads_on_a_thin_line_keeps_the_place(crowded, crowd):
 @pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
 def test_uploads_that_bring_next_to_nothing_make_way(serve, crowd, tls):
     server = serve("--max-requests", "40", *(["--tls-self-signed"] if tls else []))
+    # A download needs no such place: it may be slow.
+    (server.root / "file").write_bytes(bytes(1 << 20))
+    slow = Wire(server, tls=tls, receive_buffer=4096)
+    slow.request("GET", "/file")
     for number in range(60):
         wire = Wire(server, tls=tls)
         wire.request("PUT", f"/{number}", "Content-Length: 100000")
@@ -196,6 +200,7 @@ def test_uploads_that_bring_next_to_nothing_make_way(serve, crowd, tls):
 
     assert not gets_in()
     wait_until(gets_in, "one of them makes way")
+    assert len(slow.response("GET").body) == 1 << 20
 
 
 def test_memory_for_plans_goes_from_who_takes_nothing(serve, crowd):

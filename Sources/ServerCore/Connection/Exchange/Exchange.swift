@@ -41,6 +41,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     /// The connection's rate limits.
     let pace: Pace
     private let isInputClosed = Atomic<Bool>(false)
+    private let hasPlace = Atomic<Bool>(false)
 
     init(engine: Engine, loop: any EventLoop, carrier: any Carrier, pace: Pace) {
         self.pace = pace
@@ -68,7 +69,7 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             }
             self.onLoop { $0.respond(response, to: self) }
             if sendsBody, let writer = Self.streamedBody(of: response) { await self.stream(writer) }
-            engine.leaveFlight()
+            self.leaveFlight()
         }
     }
 
@@ -91,19 +92,19 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
                 loop.execute { self.respond(response, writer, on: threads) }
             } else {
                 onLoop { $0.respond(response, to: self) }
-                engine.leaveFlight()
+                leaveFlight()
             }
         }
     }
 
     /// Passes a response to the carrier, and has its streamed body written by a task; on the loop.
     private func respond(_ response: Response, _ writer: @escaping StreamedBody, on threads: PoolThreads) {
-        guard !isDetached, let carrier else { return engine.leaveFlight() }
+        guard !isDetached, let carrier else { return leaveFlight() }
         sink.onMore { [weak self] in self?.notifyMore() }
         carrier.respond(response, to: self)
         task = Task(executorPreference: threads) {
             await self.stream(writer)
-            self.engine.leaveFlight()
+            self.leaveFlight()
         }
     }
 
@@ -127,21 +128,35 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
 
     /// Takes a place among the requests that are answered off the loop, or refuses this one.
     private func enterFlight(on threads: PoolThreads) -> Bool {
-        let refusal: Response
-        if !threads.begin() {
-            refusal = engine.withoutThread()
-        } else if engine.enterFlight() {
-            return true
-        } else {
-            refusal = Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))
+        guard threads.begin() else {
+            refuse(engine.withoutThread())
+            return false
         }
-        // In a later turn of the loop: it may be followed by any number of requests that are refused alike.
+        guard engine.enterFlight() else {
+            refuse(Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))) {
+                // The places of those who bring or take next to nothing are for the next ones.
+                $0.loopState.shedPlaces()
+            }
+            return false
+        }
+        hasPlace.store(true, ordering: .relaxed)
+        return true
+    }
+
+    private func leaveFlight() {
+        hasPlace.store(false, ordering: .relaxed)
+        engine.leaveFlight()
+    }
+
+    /// Whether it has one of the places for requests that are answered off the loop.
+    var holdsPlace: Bool { hasPlace.load(ordering: .relaxed) }
+
+    /// Answers in a later turn of the loop: it may be followed by any number of requests that are refused alike.
+    private func refuse(_ response: Response, _ first: @escaping @Sendable (any Carrier) -> Void = { _ in }) {
         onLoop { carrier in
-            // The places of those who bring or take next to nothing are for the next ones.
-            carrier.loopState.shedSlowest()
-            carrier.respond(refusal, to: self)
+            first(carrier)
+            carrier.respond(response, to: self)
         }
-        return false
     }
 
     private func stream(_ writer: StreamedBody) async {

@@ -124,6 +124,8 @@ extension HTTP1Connection {
 
     var waitsSince: UInt32? { isAwaited ? progress.since : nil }
 
+    var holdsPlace: Bool { exchange?.holdsPlace == true }
+
     /// Whether something waits for the client: for the rest of its body, or for it to take a response.
     private var isAwaited: Bool { deadline != .max && (phase == .exchange || phase == .head && outstanding > 0) }
 

@@ -188,5 +188,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
 
     var carrier: (any LoopMember)? { connection }
 
+    var holdsPlace: Bool { exchange?.holdsPlace == true }
+
     var waitsSince: UInt32? { deadline == .max ? nil : progress.since }
 }

@@ -30,8 +30,8 @@ final class FormStore: @unchecked Sendable {
     private var names = 0
     /// How many bytes the stored files take here and will take in the response, as counted.
     private var held = 0
-    /// The names that this form has given to its files, within a rate limit.
-    private var given: Set<SharePath> = []
+    /// What this form has stored by name, within a rate limit.
+    private var given: [SharePath: EntityTag] = [:]
     /// The next number to try for a name that was used before: a form may contain one name thousands of times.
     private var numbers: [SharePath: Int] = [:]
 
@@ -105,19 +105,25 @@ final class FormStore: @unchecked Sendable {
         try holdName(path)
         let first = rule == .keep ? numbers[path] ?? 0 : 0
         let (number, upload) = try request.share.beginUpload(
-            to: path, by: rule, replacing: replacement(at: path), from: first)
+            to: path, by: rule, replacing: try replacement(at: path), from: first)
         part = .file(path, number, upload)
     }
 
     /// What a file of the form may replace at `path`; see ``Request/mayTakePlace(of:from:)``.
-    private func replacement(at path: SharePath) -> Replacement {
+    private func replacement(at path: SharePath) throws(RootError) -> Replacement {
         guard rule == .replace, request.body.isPaced else { return rule.replacement }
-        let before = try? request.share.attributes(of: path)
-        // The names were not known when the form began, so that only the clock tells what came before this one.
-        if let before, request.mayBeForsaken, before.changed > began, !given.contains(path) {
-            return .when { _ in false }
+        let before: FileAttributes?
+        do throws(RootError) {
+            before = try request.share.attributes(of: path)
+        } catch {
+            if case .system = error { throw error }
+            before = nil
         }
-        return .when { [request] in request.mayTakePlace(of: $0, from: before?.entityTag) }
+        // The names were not known when the form began, so that only the clock tells what came before this one.
+        let isNewer = before.map { $0.changed > began && $0.entityTag != given[path] } ?? false
+        return .when { [request] there in
+            isNewer ? !request.mayBeForsaken : request.mayTakePlace(of: there, from: before?.entityTag)
+        }
     }
 
     /// Counts what one more file takes until the form is answered.
@@ -176,7 +182,7 @@ final class FormStore: @unchecked Sendable {
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
             let (attributes, created) = try file.upload.commit(to: path)
-            if request.body.isPaced { given.insert(path) }
+            if request.body.isPaced { given[path] = attributes.entityTag }
             if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }
             return Stored(path: path, attributes: attributes, created: created)
         }

@@ -47,8 +47,9 @@ extension UploaderHandler {
         }
         let answer: ResponseFields = ["Location": address, "Upload-Limit": limits]
         func run() async throws -> Response {
+            let before = completes ? try await seenTarget(of: upload, request) : nil
             if let problem = try await receive(request, upload, version, checksums) { return problem }
-            guard !completes else { return try await completeDraft(request, upload, version, answer) }
+            guard !completes else { return try await completeDraft(request, upload, version, answer, before: before) }
             var incomplete = answer
             incomplete["Upload-Offset"] = String(upload.offset)
             version.addCompleteness(false, to: &incomplete)
@@ -92,13 +93,14 @@ extension UploaderHandler {
             return response
         }
         if let problem = try await agreeOnLength(request, upload, completes: completes) { return problem }
+        let before = completes ? try await seenTarget(of: upload, request) : nil
         if let problem = try await receive(request, upload, version, checksums) { return problem }
         guard completes else {
             var answer: ResponseFields = ["Upload-Offset": String(upload.offset)]
             version.addCompleteness(false, to: &answer)
             return Response(version.appended, fields: answer)
         }
-        return try await completeDraft(request, upload, version, [:])
+        return try await completeDraft(request, upload, version, [:], before: before)
     }
 
     private static func alreadyFinished(_ request: Request) -> Response {
@@ -161,7 +163,8 @@ extension UploaderHandler {
 
     /// Gives a complete upload its name, and answers as the request at the file's address would have been answered.
     private func completeDraft(
-        _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ fields: ResponseFields
+        _ request: Request, _ upload: ResumableUpload, _ version: DraftVersion, _ fields: ResponseFields,
+        before: SeenTarget?
     ) async throws -> Response {
         var fields = fields
         version.addCompleteness(true, to: &fields)
@@ -170,7 +173,8 @@ extension UploaderHandler {
                 if upload.record.length == nil { try upload.declareLength(upload.offset) }
                 guard upload.isComplete else { throw IncompleteUpload() }
             }
-            let finished = try await request.share.finish(upload, io: request.io(finishing: upload))
+            let finished = try await request.share.finish(
+                upload, before: request.mayBeForsaken ? before : nil, io: request.io(finishing: upload))
             fields["Upload-Offset"] = String(upload.offset)
             await addFinished(finished, request, to: &fields)
             return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)

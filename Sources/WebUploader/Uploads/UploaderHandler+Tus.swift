@@ -72,7 +72,7 @@ extension UploaderHandler {
         let hasBody = Self.isOffsetStream(fields)
         guard hasBody || length == 0 else { return Response(.created, fields: answer) }
         return try await orForgetting(upload, request) {
-            let before = try await target(of: upload, request)
+            let before = try await seenTarget(of: upload, request)
             if hasBody {
                 try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
             }
@@ -177,24 +177,9 @@ extension UploaderHandler {
             }
             return upload
         }
-        let before = try await target(of: upload, request)
+        let before = try await seenTarget(of: upload, request)
         try await UploadTransfer(upload: upload, checksums: checksums, finishes: true).run(request)
         return try await answerTus(request, upload, .noContent, [:], wish, before: before)
-    }
-
-    /// What is at the target of an upload before the bytes of a request come, which may take longer than their client
-    /// stays; nil within no rate limit, and when that cannot be seen.
-    private func target(of upload: ResumableUpload, _ request: Request) async throws -> SeenTarget? {
-        guard request.body.isPaced, let path = upload.record.target?.relative(to: request.share.base) else {
-            return nil
-        }
-        return try await request.io(finishing: upload).run {
-            do throws(RootError) {
-                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag)
-            } catch {
-                return error.meansAbsent ? SeenTarget() : nil
-            }
-        }
     }
 
     private static func declare(_ length: Int64, of upload: ResumableUpload) throws {

@@ -88,6 +88,28 @@ extension UploaderHandler {
         }
     }
 
+    /// What is at the target of an upload before the bytes of a request come, which may take longer than their client
+    /// stays.
+    /// - Returns: nil within no rate limit, where the bytes cannot complete the upload, and where that cannot be seen
+    ///   now: they are stored even while the target's disk does not answer.
+    func seenTarget(of upload: ResumableUpload, _ request: Request) async throws -> SeenTarget? {
+        guard request.body.isPaced, let path = upload.record.target?.relative(to: request.share.base) else {
+            return nil
+        }
+        if let length = upload.record.length, let coming = request.body.length, coming < length - upload.offset {
+            return nil
+        }
+        let io = request.io(finishing: upload)
+        guard (try? io.requireAnswering()) != nil else { return nil }
+        return try await io.run(isCancellable: false) {
+            do throws(RootError) {
+                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag)
+            } catch {
+                return error.meansAbsent ? SeenTarget() : nil
+            }
+        }
+    }
+
     /// The fields for both protocols in the response to a finished upload.
     ///
     /// The file has its name by now, so nothing may turn this into an error: a digest that can't be computed is

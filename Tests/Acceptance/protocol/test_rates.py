@@ -402,9 +402,10 @@ def test_a_resumable_upload_that_has_waited_replaces_nothing_that_came_later(ser
     fields = ["Tus-Resumable: 1.0.0", "Upload-Length: 60000", f"Upload-Metadata: filename {name},conflict {rule}"]
     place = ask(server, "POST", "/.shareserve/uploads", *fields, tls=tls)["Location"]
     stream = "Content-Type: application/offset+octet-stream"
-    for method, target, *more in [("POST", "/.shareserve/uploads", *fields), ("PATCH", place, fields[0], "Upload-Offset: 0")]:
+    for method, target, *more in [("POST", "/.shareserve/uploads", *fields, stream), ("PUT", "/file", "Upload-Complete: ?1"),
+                                  ("PATCH", place, fields[0], "Upload-Offset: 0", stream)]:
         with Wire(server, tls=tls) as wire:
-            wire.request(method, target, *more, stream, body=b"1" * 60_000)
+            wire.request(method, target, *more, body=b"1" * 60_000)
     time.sleep(0.3)
     assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status == 204
     time.sleep(4)
@@ -412,6 +413,22 @@ def test_a_resumable_upload_that_has_waited_replaces_nothing_that_came_later(ser
     # What has come stays, and gets its name for whoever asks for it now.
     assert ask(server, "HEAD", place, fields[0], tls=tls)["Upload-Offset"] == "60000"
     assert (server.root / "file").stat().st_size == 60_000
+
+
+def test_a_form_replaces_nothing_that_came_before_its_part_did(serve):
+    """Though its client goes only after that."""
+    server = serve("-q", "--limit-rate", "20K")
+    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="first"\r\n\r\n' + b"1" * 20_000,
+             b'name="file"; filename="second"\r\n\r\n' + b"1" * 60_000]
+    form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
+    with Wire(server) as wire:
+        wire.request("POST", "/", "Content-Type: multipart/form-data; boundary=B", body=form)
+        time.sleep(0.3)
+        assert ask(server, "PUT", "/second", body=b"newer").status == 201
+        wait_until(lambda: (server.root / "first").exists(), "the first part is stored")
+        time.sleep(0.5)
+    time.sleep(4)
+    assert (server.root / "second").read_bytes() == b"newer"
 
 
 def test_whose_form_waits_for_the_answer_may_have_closed_its_side(serve):

@@ -4,8 +4,7 @@ import CSyscalls
 /// where the file system can't exchange two names in one step.
 struct AsideNote: RenameNote {
     static let suffix = Array(".aside".utf8)
-    /// Nobody sees what stands aside.
-    static let outlivesPower = true
+    static let hides = true
 
     private let path: SharePath
     private let aside: [UInt8]

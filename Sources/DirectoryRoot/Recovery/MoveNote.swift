@@ -2,7 +2,7 @@
 struct MoveNote: RenameNote {
     static let suffix = Array(".move".utf8)
     /// Both things stand under names that people see.
-    static let outlivesPower = false
+    static let hides = false
     /// What a note begins with when what was replaced goes to the trash.
     private static let kept = Array("trash ".utf8)
 

@@ -28,7 +28,7 @@ struct RenameJournal {
             place.unlink()
             return nil
         }
-        if type(of: note).outlivesPower, sys_fsync(file.number) == 0 {
+        if type(of: note).hides, sys_fsync(file.number) == 0 {
             // If this fails, what follows is as safe as without a note.
             try? WriteBack.waitForNames(in: folder.number)
         }
@@ -54,6 +54,12 @@ struct RenameJournal {
         try unsafe DirectoryReader.lists(in: folder.number) { unsafe isNote(Array($0)) }
     }
 
+    /// Whether the scratch folder contains any note about what is out of sight in another folder.
+    /// - Throws: what the disk reports.
+    static func hasHidingNotes(in folder: SharedDescriptor) throws(RootError) -> Bool {
+        try unsafe DirectoryReader.lists(in: folder.number) { name in unsafe kind(of: Array(name))?.hides ?? false }
+    }
+
     private static func kind(of name: [UInt8]) -> (any RenameNote.Type)? {
         kinds.first { name.suffix($0.suffix.count) == $0.suffix[...] }
     }
@@ -77,15 +83,20 @@ struct RenameJournal {
         while let record = try unsafe reader.next() {
             let name = unsafe Array(record.bytes)
             guard let kind = kind(of: name) else { continue }
+            let isOld = age(of: name, in: folder.number) > absence
             do throws(RootError) {
-                let note = try read(name, in: folder.number)
+                let bytes = try content(of: name, kind, in: folder.number)
+                let isFound = try kind.init(bytes[...])?.finish(in: root) ?? true
                 // What can't be found is looked for again from time to time; no write has to wait for that.
-                if let finish = kind.init(note.bytes[...])?.finish, try !finish(root), note.age < absence { continue }
-                _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
+                if !isFound, !isOld { continue }
             } catch {
-                // What can't be done now stays noted.
-                isDone = false
+                // What can't be done now stays noted, but not for ever.
+                guard isOld else {
+                    isDone = false
+                    continue
+                }
             }
+            _ = unsafe CString.with(name) { unsafe sys_unlinkat(folder.number, $0, 0) }
         }
         return isDone
     }
@@ -93,15 +104,26 @@ struct RenameJournal {
     /// How long to wait for a disk that was taken out.
     static let absence: Duration = .seconds(30 * 86_400)
 
-    /// A note's content, which is empty if it was ended, and how long ago it was written.
-    /// - Throws: what the disk reports: a note that can't be read now must stay.
-    private static func read(_ name: [UInt8], in folder: Int32) throws(RootError) -> (bytes: [UInt8], age: Duration) {
+    private static func age(of name: [UInt8], in folder: Int32) -> Duration {
+        var status = sys_attributes()
+        guard unsafe CString.with(name, { unsafe sys_statat(folder, $0, &status) }) == 0 else { return .zero }
+        return RootClock.system.wall().since(status.modificationTime)
+    }
+
+    /// A note's content; empty if it was ended.
+    /// - Throws: what the disk reports, for a note without which something stays out of sight: another one is of no use
+    ///   later, when people may want what is there by then.
+    private static func content(
+        of name: [UInt8], _ kind: any RenameNote.Type, in folder: Int32
+    ) throws(RootError) -> [UInt8] {
         let answer = unsafe CString.with(name) { unsafe sys_openat(folder, $0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) }
+        if answer < 0, !kind.hides { return [] }
         let file = try Descriptor(answer, "open a note")
         var bytes = [UInt8](repeating: 0, count: 16_384)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe sys_read(file.number, $0.baseAddress, $0.count) }
+        if count < 0, !kind.hides { return [] }
         try check(count, "read a note")
-        return (Array(bytes[..<count]), RootClock.system.wall().since(try file.status().modificationTime))
+        return Array(bytes[..<count])
     }
 }
 

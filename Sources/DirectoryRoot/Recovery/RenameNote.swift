@@ -7,8 +7,9 @@ import Synchronization
 protocol RenameNote {
     /// The suffix of the names of such notes.
     static var suffix: [UInt8] { get }
-    /// Whether the note must survive a power cut between the two renames.
-    static var outlivesPower: Bool { get }
+    /// Whether something is out of everybody's sight between the two renames, in the folder that it was in: such a note
+    /// must survive a power cut.
+    static var hides: Bool { get }
 
     var bytes: [UInt8] { get }
 

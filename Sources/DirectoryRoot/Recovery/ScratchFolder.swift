@@ -92,7 +92,7 @@ final class ScratchFolder: Sendable {
             guard let folder = try folderIfThere() else { return false }
             if RemovalNote.exists(of: name, in: folder) { return true }
             // An aside note does not have what it is about in its name.
-            return try RenameJournal.hasNotes(in: folder)
+            return try RenameJournal.hasHidingNotes(in: folder)
         } catch {
             return true
         }

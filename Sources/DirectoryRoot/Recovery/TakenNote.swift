@@ -3,7 +3,7 @@
 struct TakenNote: RenameNote {
     static let suffix = Array(".taken".utf8)
     /// People see it in the trash.
-    static let outlivesPower = false
+    static let hides = false
 
     private let item: String
     private let path: SharePath

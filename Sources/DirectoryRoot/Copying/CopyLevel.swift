@@ -90,7 +90,8 @@ final class CopyLevel {
         guard [UInt32(DT_REG), UInt32(DT_DIR), UInt32(DT_UNKNOWN)].contains(last.type) else { return false }
         guard !hasUniformRights else { return true }
         let path = paths.source.appendingIfFits(name)
-        return share.maySee(path, isDirectory: last.type == DT_DIR, listed: true)
+        // Some file systems do not say what it was.
+        return share.maySee(path, isDirectory: last.type != DT_REG, listed: true)
     }
 
     /// Whether a name already stands for the copy of another member, in a directory that is gone over.

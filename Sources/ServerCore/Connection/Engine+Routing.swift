@@ -19,7 +19,7 @@ extension Engine {
         }
     }
 
-    /// Whether a response has content, and more than one or two bytes from the beginning.
+    /// Whether a response has content, and more than one or two bytes from the beginning, for which a player asks first.
     private static func isDownload(_ response: Response) -> Bool {
         guard response.status == .partialContent, let length = response.body.length, length <= 2 else {
             return response.status == .ok || response.status == .partialContent

@@ -7,6 +7,7 @@ import Synchronization
 ///
 /// Used on its event loop only.
 protocol Carrier: AnyObject {
+    /// What it shares with the others of its event loop.
     var loopState: LoopState { get }
     /// The reader of the request body waits for more of it.
     func readBody(of exchange: Exchange)

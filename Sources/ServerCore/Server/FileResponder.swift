@@ -130,21 +130,11 @@ private struct Selection {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { writer in
-                let deflater = try Deflater(expecting: size)
-                var offset: Int64 = 0
+                let file = try CompressedFile(entry, size: size)
                 repeat {
-                    let from = offset
-                    let (count, bytes) = try await io.run {
-                        let piece = try entry.bytes(at: from, upTo: Int(min(size - from, 131_072)))
-                        // Most files are one piece, and are sent in one go.
-                        let isLast = Int64(piece.count) == size - from
-                        return (piece.count, isLast ? deflater.finish(piece) : deflater.compress(piece))
-                    }
-                    // The file was truncated meanwhile: end without a valid end of the body.
-                    guard count > 0 || size == 0 else { throw RootError.notFound }
-                    offset += Int64(count)
+                    let bytes = try await io.run { try file.next() }
                     if !bytes.isEmpty { try await writer.write(bytes) }
-                } while offset < size
+                } while !file.isOver
             })
     }
 

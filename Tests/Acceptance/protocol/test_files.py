@@ -239,6 +239,32 @@ def test_gzip_of_text(server):
         assert wire.ask("GET", "/a.txt", "Accept-Encoding: identity;q=0", "Range: bytes=0-9").status == 406
 
 
+@pytest.mark.parametrize("size", [65_536, 1_048_576, 1_048_577, 5_000_000], ids=str)
+def test_gzip_of_what_is_compressed_in_pieces(server, size):
+    contents = {"zeros.txt": bytes(size), "noise.txt": os.urandom(size), "lines.txt": (b"%d\n" % size * size)[:size]}
+    for name, content in contents.items():
+        (server.root / name).write_bytes(content)
+        coded = ask(server, "GET", f"/{name}", "Accept-Encoding: gzip")
+        assert coded["Content-Encoding"] == "gzip" and gzip.decompress(coded.body) == content
+
+
+def test_gzip_of_a_file_that_is_cut_meanwhile_does_not_end_well(server):
+    path = server.root / "noise.txt"
+    path.write_bytes(os.urandom(16 << 20))
+    with socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        slow.settimeout(30)
+        slow.connect(("127.0.0.1", server.port))
+        slow.sendall(b"GET /noise.txt HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\n\r\n")
+        received = slow.recv(65_536)
+        assert received.startswith(b"HTTP/1.1 200 ")
+        os.truncate(path, 1 << 20)
+        with contextlib.suppress(ConnectionError):
+            while piece := slow.recv(1 << 20):
+                received += piece
+    assert 1 << 16 < len(received) < 16 << 20 and not received.endswith(b"0\r\n\r\n")
+
+
 def test_listing_may_be_gzip(server):
     for index in range(500):
         (server.root / f"a file with a long name {index}").touch()

@@ -36,7 +36,7 @@ package struct MediaType: Equatable, Sendable {
 
     /// By extension, packed into an integer so that a lookup allocates nothing.
     private static let byExtension: [UInt128: MediaType] = {
-        var types: [UInt128: MediaType] = [:]
+        var types = [UInt128: MediaType](minimumCapacity: 700)
         for line in mediaTypeTable.utf8.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: 0x20)
             guard let first = words.first else { continue }

@@ -23,7 +23,7 @@ final class Engine: Sendable {
     private let rate: RateBucket?
     /// The value of `Allow`: all methods of all handlers.
     let allow: String
-    let methods: Set<Method>
+    let methods: [Method]
     private let shuttingDown = Atomic<Bool>(false)
     let hasAborted = Atomic<Bool>(false)
     private let inFlight = Atomic<Int>(0)
@@ -77,9 +77,9 @@ final class Engine: Sendable {
         root = configuration.root
         logger = configuration.logger
         headLimits = HTTP1HeadParser.Limits(limits)
-        var methods: Set<Method> = [.options]
-        for handler in handlers { methods.formUnion(handler.methods) }
-        if methods.contains(.get) { methods.insert(.head) }
+        var methods: [Method] = [.options]
+        for method in handlers.flatMap(\.methods) where !methods.contains(method) { methods.append(method) }
+        if methods.contains(.get), !methods.contains(.head) { methods.append(.head) }
         self.methods = methods
         allow = methods.map(\.rawValue).sorted().joined(separator: ", ")
     }

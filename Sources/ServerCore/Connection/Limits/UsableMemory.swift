@@ -60,14 +60,16 @@ package enum UsableMemory {
             } else {
                 continue
             }
-            var path = fields[2].split(separator: "/").prefix(mostGroups)
-            while true {
-                let text = read("\(mount)/\((path + [file[...]]).joined(separator: "/"))")
+            var group = fields[2] == "/" ? "" : fields[2]
+            for _ in 0..<mostGroups {
                 // “max” is not a number.
-                if let bytes = text.flatMap({ Int64($0.prefix { !$0.isWhitespace }) }), bytes > 0 {
+                if let text = read("\(mount)\(group)/\(file)"), let bytes = Int64(text.prefix { !$0.isWhitespace }),
+                    bytes > 0
+                {
                     least = min(least, bytes)
                 }
-                if path.popLast() == nil { break }
+                guard let last = group.lastIndex(of: "/") else { break }
+                group = group[..<last]
             }
         }
         return least

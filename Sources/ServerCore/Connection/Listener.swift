@@ -198,11 +198,14 @@ struct Listener {
                     try options.setOption(.maxMessagesPerRead, value: 1)
                     try options.setOption(.recvAllocator, value: HTTP1Connection.receiveAllocator)
                     if let contexts {
+                        let sender = TLSSender(channel)
+                        try channel.pipeline.syncOperations.addHandler(sender)
                         try channel.pipeline.syncOperations.addHandler(PlainTextRefusal())
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: contexts.current))
-                        try channel.pipeline.syncOperations.addHandler(TLSGreeter(engine: engine, loopState: state))
+                        let greeter = TLSGreeter(engine: engine, loopState: state, sender: sender)
+                        try channel.pipeline.syncOperations.addHandler(greeter)
                     } else {
-                        let connection = HTTP1Connection(engine: engine, loopState: state, isSecure: false)
+                        let connection = HTTP1Connection(engine: engine, loopState: state, sender: nil)
                         try channel.pipeline.syncOperations.addHandler(connection)
                     }
                 }

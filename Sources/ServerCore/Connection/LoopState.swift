@@ -7,6 +7,8 @@ import NIOCore
 final class LoopState {
     let loop: any EventLoop
     let out = OutBuffer()
+    /// What TLS is passed, used again and again: at most 128 KiB.
+    var plaintext = ByteBuffer()
     let files = OpenFileCache()
     let secureFiles = OpenFileCache()
     /// A complete response from the cache, while many request the same file.

@@ -45,6 +45,8 @@ CONNECTION_CALLS = 14
 START_ALLOCATIONS = 5_000
 CONNECTION_ALLOCATIONS = 70
 CACHED_ALLOCATIONS = 1
+# All of SwiftNIO's TLS.
+SECURE_ALLOCATIONS = 3
 GET_ALLOCATIONS = 60
 PUT_ALLOCATIONS = 40
 MEMBER_ALLOCATIONS = 0.3
@@ -387,6 +389,14 @@ def test_allocations_of_a_cached_get(counted):
     (counted.root / "small").write_bytes(b"x" * 1_000)
     with Wire(counted) as wire:
         assert allocations(counted, MANY, lambda count: get(wire, count, "/small")) <= CACHED_ALLOCATIONS
+
+
+@optimised
+def test_allocations_of_a_cached_get_over_tls(counting):
+    server = counting("--tls-self-signed")
+    (server.root / "small").write_bytes(b"x" * 1_000)
+    with Wire(server, tls=True) as wire:
+        assert allocations(server, MANY, lambda count: get(wire, count, "/small")) <= SECURE_ALLOCATIONS
 
 
 @optimised

@@ -100,9 +100,18 @@ extension HTTP1Connection {
         let memory = engine.memory.answers
         guard counted == 0 || memory.take(counted) || loopState.shedStalled() > 0 && memory.take(counted)
         else { return abort() }
-        var buffer = context.channel.allocator.buffer(capacity: count)
+        guard sender != nil, count <= 128 * 1_024 else {
+            var buffer = context.channel.allocator.buffer(capacity: count)
+            fill(&buffer)
+            return write(buffer, counted: counted)
+        }
+        // TLS encrypts it at once.
+        var buffer = loopState.plaintext
+        loopState.plaintext = ByteBuffer()
+        buffer.clear()
         fill(&buffer)
         write(buffer, counted: counted)
+        loopState.plaintext = buffer
     }
 
     /// Passes bytes to the channel, and continues once they are written.
@@ -111,36 +120,46 @@ extension HTTP1Connection {
         let count = buffer.readableBytes
         // Until now the socket accepted everything.
         if outstanding == 0 { lastActivity = loopState.tick }
-        outstanding += count
-        kept += counted
-        if isSecure {
-            if engine.memory.unsent.isFull { loopState.shedStalled() }
-            engine.memory.unsent.hold(count)
-        }
-        // Between requests, the time limit is that of an idle client.
-        if deadline == .max || phase == .head { timeTheReader() }
+        if let sender { return encrypt(buffer, counted: counted, context, sender) }
+        hold(count, counted: counted)
         let promise = context.eventLoop.makePromise(of: Void.self)
         let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
-        promise.futureResult.whenComplete { result in bound.value.written(count, counted: counted, result) }
-        passOn(buffer, context, promise)
+        promise.futureResult.whenComplete { bound.value.socketAccepted(count, counted: counted, $0) }
+        context.writeAndFlush(wrapOutboundOut(buffer), promise: promise)
     }
 
-    /// Passes bytes to the channel, over TLS in small portions if they are more than a piece of a file.
+    /// Passes bytes to TLS, in small portions if they are more than a piece of a file.
     ///
     /// TLS keeps a buffer as large as the most that a connection has flushed at once, and a listing of a third of a
     /// megabyte is sent whole. Pieces of files are not divided, since each portion is a system call: they are small
     /// themselves where there are many connections.
-    private func passOn(_ buffer: ByteBuffer, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>) {
+    private func encrypt(_ buffer: ByteBuffer, counted: Int, _ context: ChannelHandlerContext, _ sender: TLSSender) {
+        let count = buffer.readableBytes
         var rest = buffer
-        if isSecure, rest.readableBytes > copiedPiece {
+        if count > copiedPiece {
             while rest.readableBytes > TLSPortion.size, let portion = rest.readSlice(length: TLSPortion.size) {
                 context.writeAndFlush(wrapOutboundOut(portion), promise: nil)
             }
         }
-        context.writeAndFlush(wrapOutboundOut(rest), promise: promise)
+        context.writeAndFlush(wrapOutboundOut(rest), promise: nil)
+        guard sender.held > 0 else {
+            engine.counters.sent(count)
+            return engine.memory.answers.give(counted)
+        }
+        if engine.memory.unsent.isFull { loopState.shedStalled() }
+        engine.memory.unsent.hold(count)
+        hold(count, counted: counted)
     }
 
-    private func written(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {
+    private func hold(_ count: Int, counted: Int) {
+        outstanding += count
+        kept += counted
+        // Between requests, the time limit is that of an idle client.
+        if deadline == .max || phase == .head { timeTheReader() }
+    }
+
+    /// The socket has accepted bytes that were passed to the channel, or never will.
+    func socketAccepted(_ count: Int, counted: Int, _ result: Result<Void, any Error>) {
         outstanding -= count
         kept -= counted
         engine.memory.answers.give(counted)

@@ -6,8 +6,8 @@ import NIOPosix
 /// One HTTP/1 connection: requests are read, responses are sent in order, and no buffer is held while it is idle.
 ///
 /// On a plain connection, responses are sent directly on the socket while nothing is queued; only what the socket does
-/// not accept goes through the channel, whose completion tells when to continue. Over TLS, everything goes through the
-/// channel. Requests are processed one after the other: meanwhile, at most one read of later bytes is held.
+/// not accept goes through the channel, whose completion tells when to continue. Over TLS, ``TLSSender`` does the same
+/// with what is encrypted. Requests are processed one after the other: meanwhile, at most one read of later bytes is held.
 final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMember {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -24,7 +24,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
 
     let engine: Engine
     let loopState: LoopState
-    let isSecure: Bool
+    /// What sends what TLS has encrypted; nil without TLS.
+    let sender: TLSSender?
     var context: ChannelHandlerContext?
     /// The socket, for sending directly; -1 over TLS and before the channel is active.
     var socket: Int32 = -1
@@ -103,10 +104,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var isTimingTail = false
     var lastActivity: UInt32
 
-    init(engine: Engine, loopState: LoopState, isSecure: Bool) {
+    init(engine: Engine, loopState: LoopState, sender: TLSSender?) {
         self.engine = engine
         self.loopState = loopState
-        self.isSecure = isSecure
+        self.sender = sender
         parser = HTTP1HeadParser(limits: engine.headLimits)
         pace = engine.pace(on: loopState.loop)
         lastActivity = loopState.tick
@@ -116,8 +117,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
 
     // MARK: - The channel's calls
 
+    var isSecure: Bool { sender != nil }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        sender?.didDrain = { self.socketAccepted(self.outstanding, counted: self.kept, $0) }
         if context.channel.isActive { begin(context) }
     }
 
@@ -223,6 +227,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
 
     func handlerRemoved(context: ChannelHandlerContext) {
         becomeClosed()
+        sender?.didDrain = nil
         self.context = nil
     }
 

@@ -11,6 +11,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
 
     private let engine: Engine
     private let loopState: LoopState
+    private let sender: TLSSender
     private var context: ChannelHandlerContext?
     private var deadline: UInt32
     private var peer = ""
@@ -18,9 +19,10 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
     private var hasFailed = false
     var memberIndex = -1
 
-    init(engine: Engine, loopState: LoopState) {
+    init(engine: Engine, loopState: LoopState, sender: TLSSender) {
         self.engine = engine
         self.loopState = loopState
+        self.sender = sender
         deadline = loopState.tick &+ Limits.ticks(engine.limits.headTime) &+ 1
     }
 
@@ -59,7 +61,7 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
             if agreed == "h2" {
                 try HTTP2Connection.configure(context.channel, peer: peer, engine: engine, loopState: loopState)
             } else {
-                let connection = HTTP1Connection(engine: engine, loopState: loopState, isSecure: true)
+                let connection = HTTP1Connection(engine: engine, loopState: loopState, sender: sender)
                 try context.pipeline.syncOperations.addHandler(connection)
             }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)

@@ -125,6 +125,8 @@ package final class Trash: Sendable {
         case .nothing: return
         case .linked(let item):
             record = item
+            // If the names have changed places, and could not be changed back, this one may be its only one.
+            guard isAlso(at: location, item, trash.number) else { return }
             answer = unsafe sys_unlinkat(trash.number, item.id + Self.item, 0)
         case .moved(let item, _):
             record = item
@@ -136,6 +138,14 @@ package final class Trash: Sendable {
         // It is back, and a record without an item is ignored.
         _ = unsafe sys_unlinkat(trash.number, record.id + Self.record, 0)
         kept.end()
+    }
+
+    /// Whether an item of the trash has its own name, too.
+    private func isAlso(at location: borrowing Location, _ record: TrashRecord, _ trash: Int32) -> Bool {
+        var (there, item) = (sys_attributes(), sys_attributes())
+        let found = unsafe location.withName { unsafe sys_statat(location.directory.number, $0, &there) }
+        let kept = unsafe sys_statat(trash, record.id + Self.item, &item)
+        return found == 0 && kept == 0 && there.inode == item.inode && there.device == item.device
     }
 
     /// Undoes a completed replacement: what was kept has its name again, and what took its place is hidden.

@@ -296,6 +296,24 @@ def test_an_item_deleted_for_good_while_it_is_put_back_takes_nothing_else_with_i
     assert "second" in found and len(set(found)) == len(found) and set(found) <= {"first", "second"}
 
 
+@pytest.mark.parametrize("options", [(), ("--fsync",)], ids=["", "fsync"])
+def test_what_is_replaced_by_a_folder_is_in_the_trash_whatever_fails(serve, folder, options):
+    """Also when the two have changed places, and can't be changed back."""
+    if not can_exchange(folder):
+        pytest.skip("names can't change places on this file system")
+    server = serve("--trash", "3", *options)
+    (server.root / "folder").mkdir()
+    (server.root / "file").write_text("only copy")
+    ask(server, "PUT", "/other", body=b"")
+    broken = ("-e", "trace=renameat,renameat2", "-e", "inject=renameat:error=EIO", "-e", "inject=renameat2:error=EIO:when=2+")
+    with traced(server, "-o", os.devnull, *broken):
+        done(ask(server, "MOVE", "/folder", "Destination: /file"), 500)
+    # What is noted of it is done before the next write.
+    done(ask(server, "PUT", "/next", body=b""), 201)
+    assert [path.read_text() for path in server.root.glob(".shareserve/trash/*.item")] == ["only copy"]
+    assert [item["path"] for item in trashed(server)] == ["/file"]
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("method", ["PUT", "COPY", "MOVE"])
 @pytest.mark.parametrize("call", ["linkat", "renameat", "renameat2"])

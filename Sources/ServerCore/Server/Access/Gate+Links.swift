@@ -145,7 +145,10 @@ extension Gate {
         let download = CountedDownloads.Key(
             link: link.id, address: NetworkAddress(head.peer)?.network,
             target: inside.bytes + [0] + (head.target.query ?? []))
-        if head.method != .post, Self.goesOn(head), downloads.contains(download) {
+        // Players look at the beginning again after a pause.
+        if head.method == .head || head.method == .get && (Self.goesOn(head) || Self.looksAtBeginning(head)),
+            downloads.contains(download)
+        {
             return .allow(share, prefix: prefix, path: inside)
         }
         // A HEAD request uses nothing up, and gets the same result as a download.

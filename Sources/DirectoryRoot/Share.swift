@@ -56,6 +56,15 @@ public enum Replacement: Sendable {
     /// The closure gets what is there now (nil when nothing is) and returns whether to proceed; else
     /// ``RootError/preconditionFailed``.
     case when(@Sendable (FileAttributes?) -> Bool)
+
+    /// The same, but only for what has this entity tag; nil: only where nothing is.
+    package func only(_ tag: EntityTag?) -> Replacement {
+        switch self {
+        case .nothing: .nothing
+        case .anything: .when { $0?.entityTag == tag }
+        case .when(let holds): .when { $0?.entityTag == tag && holds($0) }
+        }
+    }
 }
 
 /// How a copy or move went.

@@ -8,6 +8,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     private let share: Share
     private let path: SharePath
     private let replacing: Replacement
+    /// What was at the path when the upload began; nil for nothing.
+    package let seen: FileAttributes?
     private var file: TemporaryFile?
     private var modified: Timestamp?
     /// The first error; every later call fails with it.
@@ -21,10 +23,13 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     /// How many bytes are written between two progress reports: small files are complete before anybody could look.
     private static let toldInterval: Int64 = 256 << 10
 
-    init(share: Share, path: SharePath, replacing: Replacement, size: Int64?, file: TemporaryFile) {
+    init(
+        share: Share, path: SharePath, replacing: Replacement, seen: FileAttributes?, size: Int64?, file: TemporaryFile
+    ) {
         self.share = share
         self.path = path
         self.replacing = replacing
+        self.seen = seen
         self.file = file
         self.size = size
         writer = ContentWriter(in: share.root, size: size)
@@ -119,11 +124,15 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
 
     /// Puts the content under the name: precondition, locks and rename under one lock.
     ///
+    /// - Parameter onlySeen: replaces nothing but what was there when the upload began, and creates no name that has gone
+    ///   since: for a client that may have gone as well, and sent something else.
     /// - Returns: the new attributes (for `ETag`) and whether the name is new.
-    public func commit() throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+    /// - Throws: ``RootError/preconditionFailed`` also when something else is there.
+    public func commit(onlySeen: Bool = false) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try guarded { (file) throws(RootError) in
             try self.writer.finish(file.descriptor)
-            let result = try self.share.commit(file, to: self.path, replacing: self.replacing, modified: self.modified)
+            let result = try self.share.commit(
+                file, to: self.path, replacing: self.replaced(onlySeen), modified: self.modified)
             self.file = nil
             self.endTelling()
             return result
@@ -132,17 +141,21 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
 
     /// Puts the content under another name than the one that it was begun for.
     ///
-    /// - Parameter other: a file's path, which may exist or not.
+    /// - Parameters:
+    ///   - other: a file's path, which may exist or not.
+    ///   - onlySeen: as for ``commit(onlySeen:)``.
     /// - Returns: the new attributes and whether the name is new.
     /// - Throws: ``RootError/exists`` and ``RootError/isDirectory``, after which another name may be tried; and as
-    ///   ``commit()``.
-    public func commit(to other: SharePath) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+    ///   ``commit(onlySeen:)``.
+    public func commit(
+        to other: SharePath, onlySeen: Bool = false
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let failure { throw failure }
         guard let file else { throw .notFound }
         do throws(RootError) {
             try writer.finish(file.descriptor)
             let target = try share.writable(other, orElse: .isDirectory)
-            let result = try share.commit(file, to: target, replacing: replacing, modified: modified)
+            let result = try share.commit(file, to: target, replacing: replaced(onlySeen), modified: modified)
             self.file = nil
             endTelling()
             return result
@@ -153,6 +166,10 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
             }
             throw error
         }
+    }
+
+    private func replaced(_ onlySeen: Bool) -> Replacement {
+        onlySeen ? replacing.only(seen?.entityTag) : replacing
     }
 
     /// Drops the content now, instead of when this object is released.

@@ -51,7 +51,8 @@ extension Share {
         }
         if size ?? .max > Self.smallUpload { try requireRoomToKeepOpen() }
         let file = try TemporaryFile(in: root, near: location.directory)
-        return PendingUpload(share: self, path: path, replacing: replacing, size: size, file: file)
+        let seen = location.status.flatMap { FileAttributes($0) }
+        return PendingUpload(share: self, path: path, replacing: replacing, seen: seen, size: size, file: file)
     }
 
     private static let smallUpload: Int64 = 64 << 10

@@ -41,7 +41,7 @@ extension DAVRequest {
         .conflict, "A file's address has no last slash. MKCOL makes a folder.")
 
     private func replaceTarget() async throws -> Response {
-        let replacement = try await replacement()
+        let replacement = conditions.replacement
         guard Self.isWhole(request) else {
             throw HTTPError(
                 .badRequest,
@@ -86,22 +86,6 @@ extension DAVRequest {
         guard let range = request.fields["content-range"] else { return true }
         guard let length = request.body.length, length > 0 else { return false }
         return range == "bytes 0-\(length - 1)/\(length)"
-    }
-
-    /// What the request's conditions allow to be replaced, and ``Request/mayTakePlace(of:from:)``.
-    private func replacement() async throws -> Replacement {
-        guard request.body.isPaced else { return conditions.replacement }
-        let before: EntityTag?
-        do {
-            before = try await onDisk { _ in try existing(path) }?.entityTag
-        } catch let error as RootError {
-            if case .system = error { throw error }
-            // Nobody replaces what may not be seen.
-            return conditions.replacement
-        }
-        return .when { [conditions, request] there in
-            request.mayTakePlace(of: there, from: before) && conditions.evaluate(there, isRead: false) == .proceed
-        }
     }
 
     private func store(
@@ -156,7 +140,7 @@ extension DAVRequest {
         try digests.check()
         try digests.check(encoded: request.body)
         if let modified = promises.modified { upload.setModified(modified) }
-        let (attributes, created) = try upload.commit()
+        let (attributes, created) = try upload.commit(onlySeen: request.mayBeForsaken)
         let sums = promises.digests.kept
         if !sums.isEmpty {
             // An extra beside the file: if there is no space for it, the upload still succeeds.

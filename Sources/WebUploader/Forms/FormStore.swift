@@ -30,7 +30,7 @@ final class FormStore: @unchecked Sendable {
     private var names = 0
     /// How many bytes the stored files take here and will take in the response, as counted.
     private var held = 0
-    /// What this form has stored by name, within a rate limit.
+    /// What this form has put in the place of something else, or might have.
     private var given: [SharePath: EntityTag] = [:]
     /// The next number to try for a name that was used before: a form may contain one name thousands of times.
     private var numbers: [SharePath: Int] = [:]
@@ -53,6 +53,8 @@ final class FormStore: @unchecked Sendable {
         var number: Int
         var upload: PendingUpload
         var rule: ConflictRule
+        /// Whether what is there came after the form began.
+        var isOlder: Bool
     }
 
     /// - Parameters:
@@ -105,25 +107,8 @@ final class FormStore: @unchecked Sendable {
         try holdName(path)
         let first = rule == .keep ? numbers[path] ?? 0 : 0
         let (number, upload) = try request.share.beginUpload(
-            to: path, by: rule, replacing: try replacement(at: path), from: first)
+            to: path, by: rule, replacing: rule.replacement, from: first)
         part = .file(path, number, upload)
-    }
-
-    /// What a file of the form may replace at `path`; see ``Request/mayTakePlace(of:from:)``.
-    private func replacement(at path: SharePath) throws(RootError) -> Replacement {
-        guard rule == .replace, request.body.isPaced else { return rule.replacement }
-        let before: FileAttributes?
-        do throws(RootError) {
-            before = try request.share.attributes(of: path)
-        } catch {
-            if case .system = error { throw error }
-            before = nil
-        }
-        // The names were not known when the form began, so that only the clock tells what came before this one.
-        let isNewer = before.map { $0.changed > began && $0.entityTag != given[path] } ?? false
-        return .when { [request] there in
-            isNewer ? !request.mayBeForsaken : request.mayTakePlace(of: there, from: before?.entityTag)
-        }
     }
 
     /// Counts what one more file takes until the form is answered.
@@ -161,7 +146,9 @@ final class FormStore: @unchecked Sendable {
             rule = try ConflictRule(parameter: String(decoding: value, as: UTF8.self))
         case .field: break
         case .file(let path, let number, let upload):
-            whole.append(Whole(path: path, number: number, upload: upload, rule: rule))
+            // The names were not known when the form began, so that only the clock tells what came before this one.
+            let isOlder = upload.seen.map { $0.changed > began && $0.entityTag != given[path] } ?? false
+            whole.append(Whole(path: path, number: number, upload: upload, rule: rule, isOlder: isOlder))
             if waitsForAll { current = nil } else { try storeAll() }
         }
         part = .ignored
@@ -181,8 +168,11 @@ final class FormStore: @unchecked Sendable {
     /// Uses the next free name if somebody else has taken this one meanwhile and both files are to be kept.
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
-            let (attributes, created) = try file.upload.commit(to: path)
-            if request.body.isPaced { given[path] = attributes.entityTag }
+            // A client that has gone may have sent something else since.
+            let isForsaken = request.mayBeForsaken
+            guard !file.isOlder || !isForsaken else { throw RootError.preconditionFailed }
+            let (attributes, created) = try file.upload.commit(to: path, onlySeen: isForsaken)
+            if file.rule == .replace { given[path] = attributes.entityTag }
             if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }
             return Stored(path: path, attributes: attributes, created: created)
         }

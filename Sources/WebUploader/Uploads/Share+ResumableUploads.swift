@@ -69,7 +69,7 @@ extension Share {
     /// - Parameters:
     ///   - upload: a complete upload.
     ///   - wish: what to do with a taken name, if that was changed.
-    ///   - before: the only thing that may be replaced; nil for anything that the client allows.
+    ///   - before: what was at the target before; nil if that does not matter.
     ///   - io: the pool for the disk.
     /// - Returns: the file that it has become.
     /// - Throws: ``DigestMismatch`` when it is not; then the upload is removed. 503 when that disk does not respond.

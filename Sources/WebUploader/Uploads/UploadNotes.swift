@@ -14,7 +14,7 @@ struct UploadNotes: Sendable {
     /// The creating request's own conditional fields.
     var conditions: [String: String] = [:]
 
-    /// What was at the target when a request began whose client has gone since: nothing else is replaced.
+    /// What was at the target when the request began that completes the upload.
     ///
     /// Not stored.
     var before: SeenTarget?
@@ -70,14 +70,25 @@ struct UploadNotes: Sendable {
             ifMatch: conditions["if-match"], ifNoneMatch: conditions["if-none-match"],
             ifUnmodifiedSince: conditions["if-unmodified-since"])
         guard let before else { return allowed.replacement }
-        return .when { there in
-            there?.entityTag == before.entityTag && allowed.evaluate(there, isRead: false) == .proceed
-        }
+        return .when { before.mayBeReplaced(now: $0) && allowed.evaluate($0, isRead: false) == .proceed }
     }
 }
 
-/// What was at an upload's target at some time.
+/// What was at an upload's target when a request began.
 struct SeenTarget: Sendable {
-    /// Nil for nothing.
-    var entityTag: EntityTag?
+    private let entityTag: EntityTag?
+    private let request: Request
+
+    /// - Parameters:
+    ///   - entityTag: of what was there; nil for nothing.
+    ///   - request: the request.
+    init(entityTag: EntityTag?, by request: Request) {
+        self.entityTag = entityTag
+        self.request = request
+    }
+
+    /// Whether the upload may take the place of what is `there`; see ``Request/mayBeForsaken``.
+    func mayBeReplaced(now there: FileAttributes?) -> Bool {
+        !request.mayBeForsaken || there?.entityTag == entityTag
+    }
 }

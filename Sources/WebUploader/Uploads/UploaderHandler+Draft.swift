@@ -174,7 +174,7 @@ extension UploaderHandler {
                 guard upload.isComplete else { throw IncompleteUpload() }
             }
             let finished = try await request.share.finish(
-                upload, before: request.mayBeForsaken ? before : nil, io: request.io(finishing: upload))
+                upload, before: before, io: request.io(finishing: upload))
             fields["Upload-Offset"] = String(upload.offset)
             await addFinished(finished, request, to: &fields)
             return Response(finished.created ? .created : version.number < 7 ? .ok : .noContent, fields: fields)

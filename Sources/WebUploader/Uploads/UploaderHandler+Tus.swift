@@ -209,7 +209,7 @@ extension UploaderHandler {
             return Response(status, fields: fields)
         }
         let finished = try await request.share.finish(
-            upload, wish: wish, before: request.mayBeForsaken ? before : nil, io: request.io(finishing: upload))
+            upload, wish: wish, before: before, io: request.io(finishing: upload))
         await addFinished(finished, request, to: &fields)
         return Response(status, fields: fields)
     }

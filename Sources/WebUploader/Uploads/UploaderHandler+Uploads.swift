@@ -90,12 +90,10 @@ extension UploaderHandler {
 
     /// What is at the target of an upload before the bytes of a request come, which may take longer than their client
     /// stays.
-    /// - Returns: nil within no rate limit, where the bytes cannot complete the upload, and where that cannot be seen
-    ///   now: they are stored even while the target's disk does not answer.
+    /// - Returns: nil where the bytes cannot complete the upload, and where that cannot be seen now: they are stored even
+    ///   while the target's disk does not answer.
     func seenTarget(of upload: ResumableUpload, _ request: Request) async throws -> SeenTarget? {
-        guard request.body.isPaced, let path = upload.record.target?.relative(to: request.share.base) else {
-            return nil
-        }
+        guard let path = upload.record.target?.relative(to: request.share.base) else { return nil }
         if let length = upload.record.length, let coming = request.body.length, coming < length - upload.offset {
             return nil
         }
@@ -103,9 +101,9 @@ extension UploaderHandler {
         guard (try? io.requireAnswering()) != nil else { return nil }
         return try await io.run(isCancellable: false) {
             do throws(RootError) {
-                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag)
+                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag, by: request)
             } catch {
-                return error.meansAbsent ? SeenTarget() : nil
+                return error.meansAbsent ? SeenTarget(entityTag: nil, by: request) : nil
             }
         }
     }

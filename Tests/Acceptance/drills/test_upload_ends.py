@@ -1,6 +1,8 @@
 """An upload whose server is killed in its last step is done, or can be gone on with: never unknown, never done twice."""
 
+import base64
 import contextlib
+import hashlib
 import os
 import time
 
@@ -12,7 +14,7 @@ from test_faults import as_nobody
 from test_hung_disk import Disk
 from test_limits import disk
 from test_tus import Tus
-from tracing import EndedEarly, Trace, failing, killing
+from tracing import EndedEarly, Trace, failing, killing, traced
 from wire import ConnectionClosed, Wire, ask
 
 __all__ = ["disk"]
@@ -185,3 +187,48 @@ def test_a_killed_server_leaves_no_lock_without_its_file(serve, call):
     found = ask(server, "PROPFIND", "/new", "Depth: 0")
     stored = ask(server, "PUT", "/new", body=b"content")
     assert stored.status in (201, 204) or b"locktoken" in found.body, (call, found.status, stored.status)
+
+
+@pytest.mark.parametrize("kind", ["PUT", "form", "tus", "draft"])
+def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, kind):
+    """A client that gives up waiting for the disk, and sends something newer on another connection."""
+    server = serve()
+    (server.root / "file").write_bytes(b"first")
+    old = b"old" * 100_000
+    boundary = "Content-Type: multipart/form-data; boundary=B"
+    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="file"\r\n\r\n' + old]
+    form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
+    name, rule = (base64.b64encode(text).decode() for text in (b"file", b"replace"))
+    tus = ["Tus-Resumable: 1.0.0", f"Upload-Length: {len(old)}", f"Upload-Metadata: filename {name},conflict {rule}",
+           "Content-Type: application/offset+octet-stream"]
+    calls = "pwrite64,pwritev,pwritev2"
+    with traced(server, "-o", os.devnull, "-e", f"trace={calls}", "-e", f"inject={calls}:delay_enter=700000"):
+        with Wire(server) as wire:
+            match kind:
+                case "PUT": wire.request("PUT", "/file", body=old)
+                case "form": wire.request("POST", "/", boundary, body=form)
+                case "tus": wire.request("POST", "/.shareserve/uploads", *tus, body=old)
+                case "draft": wire.request("PUT", "/file", "Upload-Complete: ?1", body=old)
+            time.sleep(0.3)
+        assert ask(server, "PUT", "/file", body=b"newer").status == 204
+        # A form is written in smaller pieces.
+        time.sleep(9 if kind == "form" else 3)
+    assert (server.root / "file").read_bytes() == b"newer"
+
+
+def test_whose_upload_is_verified_for_long_replaces_nothing_that_came_later(serve):
+    server = serve()
+    (server.root / "file").write_bytes(b"first")
+    old = bytes(8 << 20)
+    pairs = {"filename": b"file", "conflict": b"replace", "sha256": hashlib.sha256(old).hexdigest().encode()}
+    metadata = ",".join(f"{key} {base64.b64encode(value).decode()}" for key, value in pairs.items())
+    with traced(server, "-o", os.devnull, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=60000"):
+        with Wire(server) as wire:
+            wire.request(
+                "POST", "/.shareserve/uploads", "Tus-Resumable: 1.0.0", f"Upload-Length: {len(old)}",
+                f"Upload-Metadata: {metadata}", "Content-Type: application/offset+octet-stream", body=old)
+            part = wait_until(lambda: list((server.root / ".shareserve").rglob("*.part")), "it has begun")[0]
+            wait_until(lambda: part.stat().st_size == len(old), "all has come")
+        assert ask(server, "PUT", "/file", body=b"newer").status == 204
+        time.sleep(4)
+    assert (server.root / "file").read_bytes() == b"newer"

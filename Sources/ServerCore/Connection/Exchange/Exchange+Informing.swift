@@ -1,5 +1,3 @@
-package import DirectoryRoot
-
 extension Request {
     /// Sends an interim response, such as 104 with the address of an upload, before the final one.
     ///
@@ -26,19 +24,11 @@ extension Request {
 
     /// Whether the client may have gone: its connection has ended, or it has closed its side after the request.
     ///
-    /// To be asked on the request's own task.
+    /// Before an upload of such a client takes the place of something, which may be long after its last byte (the disk is
+    /// slow, there is a rate limit, other copies come first), that must be what was there when it began: the client may
+    /// have sent another content since, or deleted the file, and no answer has promised anything else. A client that
+    /// waits for its answer may have closed its side as well: it loses nothing if the target is still the same.
     package var mayBeForsaken: Bool { Task.isCancelled || storage.exchange?.mayBeForsaken == true }
-
-    /// Whether an upload may take the place of what is `there` now, if that was `before` when it began; both are nil for
-    /// nothing.
-    ///
-    /// Within a rate limit, the server may wait for long after its client has sent everything and gone, which may have
-    /// sent another content since, or deleted the file: what has changed since then stays so. No answer has promised
-    /// anything else. A client that waits for its answer may have closed its side as well: it loses nothing if only the
-    /// time of the last change is another, or the disk has another clock.
-    package func mayTakePlace(of there: FileAttributes?, from before: EntityTag?) -> Bool {
-        !mayBeForsaken || there?.entityTag == before
-    }
 }
 
 extension Exchange {

@@ -195,6 +195,8 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
     func noteInputEnd() { isInputClosed.store(true, ordering: .relaxed) }
 
     /// Whether the client may have gone: it has closed its side, at least.
+    ///
+    /// To be asked on any thread.
     var mayBeForsaken: Bool { isInputClosed.load(ordering: .relaxed) }
 
     /// Cancels the task, whose response is sent nevertheless.
@@ -209,7 +211,10 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         isDetached = true
         carrier = nil
         sink.close()
-        if cancelling { task?.cancel() }
+        if cancelling {
+            noteInputEnd()
+            task?.cancel()
+        }
         task = nil
     }
 }

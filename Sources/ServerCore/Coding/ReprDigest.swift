@@ -127,14 +127,17 @@ package struct ReprDigest: Equatable, Sendable {
 
     /// The digest of a whole file; reads all of it, in pieces, so that others can use the pool in between.
     ///
-    /// - Throws: ``RootError/preconditionFailed`` when the file becomes shorter meanwhile; `CancellationError`.
+    /// - Throws: 503 when digests of many files are being made; ``RootError/preconditionFailed`` when the file becomes
+    ///   shorter meanwhile; `CancellationError`.
     package init(of entry: Entry, _ algorithm: DigestAlgorithm, io: IOPool) async throws {
+        let place = try io.placeForDigest()
+        defer { withExtendedLifetime(place) {} }
         var digester = Digester(algorithm)
         var offset: Int64 = 0
         while offset < entry.attributes.size {
             let (from, before) = (offset, digester)
             let limit = Int(min(1_048_576, entry.attributes.size - offset))
-            let (count, after) = try await io.digest(isCancellable: true) { () throws -> (Int, Digester) in
+            let (count, after) = try await io.digest(ofUpload: false) { () throws -> (Int, Digester) in
                 var next = before
                 let bytes = try entry.bytes(at: from, upTo: limit)
                 next.update(bytes)

@@ -50,8 +50,11 @@ public enum FileResponder {
                 return response
             }
             request.endWithClient()
-            let digest = try await ReprDigest(of: entry, algorithm, io: request.io)
-            response.fields["Repr-Digest"] = digest.text
+            do {
+                response.fields["Repr-Digest"] = try await ReprDigest(of: entry, algorithm, io: request.io).text
+            } catch let error as HTTPError where error.status == .serviceUnavailable {
+                // It was a wish; the content can be had without it. RFC 9530 §4
+            }
             return response
         }
     }

@@ -11,6 +11,9 @@ public struct IOPool: Sendable {
         let looks: AsyncSemaphore
         let spellings: AsyncSemaphore
         let digests: AsyncSemaphore
+        let uploadDigests: AsyncSemaphore
+        /// For files of which a reader wants a digest.
+        let digestPlaces: Slots
         let ranges: Int
 
         init(_ threads: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
@@ -22,6 +25,9 @@ public struct IOPool: Sendable {
             looks = AsyncSemaphore(atOnce: threads.count / 4)
             spellings = AsyncSemaphore(atOnce: threads.count / 4)
             digests = AsyncSemaphore(atOnce: threads.count / 4)
+            uploadDigests = AsyncSemaphore(atOnce: threads.count / 4)
+            // Each has one of the places for requests, and an open file, for as long as all take together.
+            digestPlaces = Slots(max(1, min(64, limits.requestsInFlight / 4)))
             ranges = limits.ranges
         }
     }
@@ -112,19 +118,29 @@ public struct IOPool: Sendable {
         return try await bounds.looks.run { try await run(work) }
     }
 
+    /// Takes one of the places for making a digest of a whole file that is stored, for a reader.
+    /// - Returns: the place, until it is released; nil in tests.
+    /// - Throws: 503 when all are taken.
+    func placeForDigest() throws(HTTPError) -> Slots.Token? {
+        guard let bounds else { return nil }
+        guard let place = bounds.digestPlaces.take() else {
+            throw HTTPError("Too many checksums are being made at once. Try again in a few seconds.", retryAfter: 5)
+        }
+        return place
+    }
+
     /// Runs a piece of the work that makes a digest of a file, when a thread can be spared for it: many such files take
     /// turns piece by piece.
     /// - Parameters:
-    ///   - isCancellable: whether it is dropped when its task is cancelled before its turn.
+    ///   - ofUpload: whether the file is an upload that is to get its name then: it waits for other uploads only, and is
+    ///     not dropped when its task is cancelled before its turn.
     ///   - work: hashes one piece.
     /// - Returns: the result of `work`.
     /// - Throws: what `work` throws; `CancellationError` when it was dropped.
-    package func digest<T: Sendable>(
-        isCancellable: Bool, _ work: @escaping @Sendable () throws -> T
-    ) async throws -> T {
+    package func digest<T: Sendable>(ofUpload: Bool, _ work: @escaping @Sendable () throws -> T) async throws -> T {
         guard let bounds else { return try work() }
-        return try await bounds.digests.run(isCancellable: isCancellable) {
-            try await run(isCancellable: isCancellable, work)
+        return try await (ofUpload ? bounds.uploadDigests : bounds.digests).run(isCancellable: !ofUpload) {
+            try await run(isCancellable: !ofUpload, work)
         }
     }
 

@@ -119,7 +119,7 @@ extension ResumableUpload {
         var position: Int64 = 0
         while position < offset {
             let (from, before) = (position, digester)
-            (position, digester) = try await io.digest(isCancellable: false) { [self] () throws -> (Int64, Digester) in
+            (position, digester) = try await io.digest(ofUpload: true) { [self] () throws -> (Int64, Digester) in
                 var (position, digester) = (from, before)
                 while position < min(offset, from + Self.digestedAtOnce) {
                     let bytes = try unsafe [UInt8](unsafeUninitializedCapacity: 256 * 1024) { buffer, filled in

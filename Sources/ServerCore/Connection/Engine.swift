@@ -43,11 +43,12 @@ final class Engine: Sendable {
     /// The most open files that each loop may cache: all loops together, an eighth of the allowed descriptors.
     let cachedFiles: Int
     let perAddress: ConnectionsPerAddress
+    let loopStates: LoopStates
 
     /// Creates an engine; given another one of the same server, it shares the limits for all connections with it.
     init(
         configuration: ServerConfiguration, handlers: [any Handler], access: any AccessControl, proxies: TrustedProxies,
-        eventLoops: Int, pool: PoolThreads, counters: Counters, sharing other: Engine? = nil
+        loopStates: LoopStates, pool: PoolThreads, counters: Counters, sharing other: Engine? = nil
     ) {
         self.counters = counters
         rate = other?.rate ?? RateBucket(configuration.limits.totalRate)
@@ -56,8 +57,9 @@ final class Engine: Sendable {
             limit: Int(sys_raise_file_limit() - sys_inherited_files()),
             connections: configuration.limits.connections(
                 areSecure: configuration.tls != nil, memory: UsableMemory.bytes),
-            eventLoops: eventLoops)
-        cachedFiles = min(OpenFileCache.capacity, max(1, budget.files / 8 / eventLoops))
+            eventLoops: loopStates.count)
+        cachedFiles = min(OpenFileCache.capacity, max(1, budget.files / 8 / loopStates.count))
+        self.loopStates = loopStates
         maxConnections = budget.connections
         sys_limit_open_files(Int32(clamping: budget.files))
         limits = configuration.limits

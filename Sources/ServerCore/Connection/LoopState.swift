@@ -197,8 +197,10 @@ final class LoopState {
     }
 
     /// Ends requests that have waited longest for their clients, of those that hold a place which others need.
-    func shedPlaces() {
-        guard foundNoPlace != tick else { return }
+    /// - Returns: false when it has just been found that there are none here.
+    @discardableResult
+    func shedPlaces() -> Bool {
+        guard foundNoPlace != tick else { return true }
         var waiting: [(since: UInt32, member: any LoopMember)] = []
         for member in members where member.holdsPlace {
             if let since = member.waitsSince, tick &- since >= Self.patience { waiting.append((since, member)) }
@@ -208,6 +210,7 @@ final class LoopState {
         waiting.sort { $0.since < $1.since }
         // A few, so that not every refused request has to search all of them.
         for victim in waiting.prefix(4) { victim.member.abort() }
+        return !waiting.isEmpty
     }
 
     /// Calls `body` for every member, newest first, so that each may leave meanwhile.

@@ -54,10 +54,10 @@ final class Runtime: Sendable {
         let loops = Processors.eventLoops(configuration.eventLoops)
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops)
         let pool = PoolThreads(count: Processors.ioThreads(configuration.ioThreads))
-        let engine = Engine(
-            configuration: configuration, handlers: handlers, access: access, proxies: proxies, eventLoops: loops,
-            pool: pool, counters: counters)
         let loopStates = try await LoopStates(group)
+        let engine = Engine(
+            configuration: configuration, handlers: handlers, access: access, proxies: proxies, loopStates: loopStates,
+            pool: pool, counters: counters)
         do {
             var contexts: TLSContexts?
             if let tls = configuration.tls {
@@ -128,7 +128,7 @@ final class Runtime: Sendable {
         }
         let plain = Engine(
             configuration: configuration, handlers: [], access: RedirectAccess(port: target, secure: engine.access),
-            proxies: engine.proxies, eventLoops: loopStates.count, pool: engine.pool, counters: engine.counters,
+            proxies: engine.proxies, loopStates: loopStates, pool: engine.pool, counters: engine.counters,
             sharing: engine)
         let (sockets, places) = try await Listener(group: group, engine: plain, loopStates: loopStates, contexts: nil)
             .bindAll(hosts)

@@ -569,6 +569,45 @@ def test_others_get_their_turn_while_an_upload_is_verified(serve):
     assert (server.root / "big").stat().st_size == len(content)
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_digests_that_are_wished_for_keep_nobody_out(serve, crowd, method):
+    """Whoever wishes for one while many are being made gets the file without it."""
+    server = serve("--max-requests", "8")
+    (server.root / "large").write_bytes(bytes(64 << 20))
+    with traced(server, "-o", os.devnull, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=50000"):
+        for _ in range(8):
+            wire = Wire(server)
+            wire.request(method, "/large", "Want-Repr-Digest: sha-512=9", "Range: bytes=0-9")
+            crowd.append(wire)
+        answers = [wire.response(method) for wire in crowd if not wire.is_silent(timeout=1)]
+        assert len(answers) == 6
+        assert all(answer.status == (206 if method == "GET" else 200) for answer in answers)
+        assert not any("Repr-Digest" in answer for answer in answers)
+        assert ask(server, "PUT", "/file", body=b"content").status == 201
+
+
+def test_places_are_given_up_on_every_event_loop(serve, crowd):
+    server = serve("--max-requests", "8", "--event-loops", "2")
+
+    def gets_in():
+        for wire in crowd:
+            with contextlib.suppress(OSError):
+                wire.send(b"x")
+        return other.ask("MKCOL", "/folder").status == 201
+
+    with Wire(server) as other:
+        # They come to one loop after the other.
+        for number in range(16):
+            wire = Wire(server)
+            if number % 2 == 0:
+                crowd.append(wire)
+                wire.request("PUT", f"/{number}", "Content-Length: 100000")
+            else:
+                wire.close()
+        wait_until(lambda: other.ask("PUT", "/file", body=b"x").status == 503, "they have all places")
+        wait_until(gets_in, "one of them makes way")
+
+
 def test_newcomers_beyond_the_last_connection_leave_the_files_that_are_kept_open(serve, crowd, folder):
     server = serve("--max-connections", "24", "--event-loops", "1")
     (server.root / "a").write_text("x")

@@ -134,9 +134,10 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
             return false
         }
         guard engine.enterFlight() else {
-            refuse(Response(HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2))) {
+            let error = HTTPError("Too much is going on at once. Try again in a few seconds.", retryAfter: 2)
+            refuse(Response(error)) { [engine] in
                 // The places of those who bring or take next to nothing are for the next ones.
-                $0.loopState.shedPlaces()
+                if !$0.loopState.shedPlaces() { engine.loopStates.tellEach { $0.shedPlaces() } }
             }
             return false
         }

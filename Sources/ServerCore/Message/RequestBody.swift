@@ -32,6 +32,9 @@ public struct RequestBody: AsyncSequence, Sendable {
         return true
     }
 
+    /// Whether it is received no faster than a rate limit allows.
+    package var isPaced: Bool { pipe?.pace.isLimited ?? false }
+
     /// Hashes the bytes on the wire while they are read; does nothing for a body that is not encoded.
     ///
     /// To be called before reading.

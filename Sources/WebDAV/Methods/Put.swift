@@ -63,8 +63,10 @@ extension DAVRequest {
         if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded,
             request.body.reserve(Int(length))
         {
+            // The upload begins only after the body has come, which may be late within a rate limit.
+            let before = request.body.isPaced ? try await earlierTarget() : nil
             let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
-            return try await onDisk { share in try store(bytes, promises, replacing: replacement, in: share) }
+            return try await onDisk { share in try store(bytes, promises, replacing: replacement, before, in: share) }
         }
         let upload = try await onDisk { share in
             try begin(replacing: replacement, size: isEncoded ? nil : length ?? promises.length, in: share)
@@ -88,10 +90,32 @@ extension DAVRequest {
         return range == "bytes 0-\(length - 1)/\(length)"
     }
 
+    /// What was at the target before an upload began.
+    private struct EarlierTarget {
+        /// Nil for nothing.
+        var entityTag: EntityTag?
+    }
+
+    /// - Returns: nil where that may not be seen.
+    private func earlierTarget() async throws -> EarlierTarget? {
+        do {
+            return EarlierTarget(entityTag: try await onDisk { _ in try existing(path) }?.entityTag)
+        } catch let error as RootError {
+            if case .system = error { throw error }
+            return nil
+        }
+    }
+
     private func store(
-        _ content: [UInt8], _ promises: UploadPromises, replacing replacement: Replacement, in share: Share
+        _ content: [UInt8], _ promises: UploadPromises, replacing replacement: Replacement,
+        _ before: EarlierTarget? = nil, in share: Share
     ) throws -> Response {
         let upload = try begin(replacing: replacement, size: Int64(content.count), in: share)
+        // See Request.mayBeForsaken.
+        if let before, request.mayBeForsaken, before.entityTag != upload.seen?.entityTag {
+            upload.abandon()
+            throw RootError.preconditionFailed
+        }
         do {
             try unsafe content.withUnsafeBytes { try unsafe upload.write($0) }
             var digests = promises.digests

@@ -142,11 +142,12 @@ extension HTTP1Connection {
             }
         }
         context.writeAndFlush(wrapOutboundOut(rest), promise: nil)
-        guard sender.held > 0 else {
+        // This may end this very connection, and what it is to hold then would never be given back.
+        if sender.held > 0, engine.memory.unsent.isFull { loopState.shedStalled() }
+        guard sender.held > 0, phase != .closed else {
             engine.counters.sent(count)
             return engine.memory.answers.give(counted)
         }
-        if engine.memory.unsent.isFull { loopState.shedStalled() }
         engine.memory.unsent.hold(count)
         hold(count, counted: counted)
     }

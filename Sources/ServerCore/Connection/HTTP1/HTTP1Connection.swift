@@ -121,7 +121,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        sender?.didDrain = { self.socketAccepted(self.outstanding, counted: self.kept, $0) }
+        sender?.didDrain = { result in
+            // Otherwise it was something of TLS itself.
+            guard self.outstanding > 0 else { return }
+            self.socketAccepted(self.outstanding, counted: self.kept, result)
+        }
         if context.channel.isActive { begin(context) }
     }
 

@@ -29,7 +29,8 @@ final class TLSSender: ChannelOutboundHandler {
         if held == 0, socket >= 0, context.channel.isActive { send(&buffer) }
         let count = buffer.readableBytes
         guard count > 0 else {
-            promise?.succeed(())
+            // Nothing, with a promise, is sent to learn when everything before it has been.
+            if held > 0 { context.write(wrapOutboundOut(buffer), promise: promise) } else { promise?.succeed(()) }
             return
         }
         held += count

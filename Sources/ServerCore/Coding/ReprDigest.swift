@@ -127,10 +127,15 @@ package struct ReprDigest: Equatable, Sendable {
 
     /// The digest of a whole file; reads all of it, in pieces, so that others can use the pool in between.
     ///
+    /// - Parameters:
+    ///   - entry: the open file.
+    ///   - algorithm: the digest's.
+    ///   - io: the pool for the file's disk.
+    ///   - isKept: whether it is to be stored with the file.
     /// - Throws: 503 when digests of many files are being made; ``RootError/preconditionFailed`` when the file becomes
     ///   shorter meanwhile; `CancellationError`.
-    package init(of entry: Entry, _ algorithm: DigestAlgorithm, io: IOPool) async throws {
-        let place = try io.placeForDigest()
+    package init(of entry: Entry, _ algorithm: DigestAlgorithm, io: IOPool, isKept: Bool = false) async throws {
+        let place = try io.placeForDigest(isKept: isKept)
         defer { withExtendedLifetime(place) {} }
         var digester = Digester(algorithm)
         var offset: Int64 = 0

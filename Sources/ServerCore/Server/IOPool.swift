@@ -12,8 +12,10 @@ public struct IOPool: Sendable {
         let spellings: AsyncSemaphore
         let digests: AsyncSemaphore
         let uploadDigests: AsyncSemaphore
-        /// For files of which a reader wants a digest.
+        /// For files of which a reader wishes for a digest.
         let digestPlaces: Slots
+        /// For files whose checksum is to be stored.
+        let checksumPlaces: Slots
         let ranges: Int
 
         init(_ threads: PoolThreads, passwords: WorkQueue, _ limits: Limits) {
@@ -27,7 +29,9 @@ public struct IOPool: Sendable {
             digests = AsyncSemaphore(atOnce: threads.count / 4)
             uploadDigests = AsyncSemaphore(atOnce: threads.count / 4)
             // Each has one of the places for requests, and an open file, for as long as all take together.
-            digestPlaces = Slots(max(1, min(64, limits.requestsInFlight / 4)))
+            let places = max(1, min(64, limits.requestsInFlight / 4))
+            digestPlaces = Slots(places)
+            checksumPlaces = Slots(places)
             ranges = limits.ranges
         }
     }
@@ -118,12 +122,13 @@ public struct IOPool: Sendable {
         return try await bounds.looks.run { try await run(work) }
     }
 
-    /// Takes one of the places for making a digest of a whole file that is stored, for a reader.
+    /// Takes one of the places for making a digest of a whole file.
+    /// - Parameter isKept: whether it is to be stored with the file, which no reader's wish prevents.
     /// - Returns: the place, until it is released; nil in tests.
     /// - Throws: 503 when all are taken.
-    func placeForDigest() throws(HTTPError) -> Slots.Token? {
+    func placeForDigest(isKept: Bool) throws(HTTPError) -> Slots.Token? {
         guard let bounds else { return nil }
-        guard let place = bounds.digestPlaces.take() else {
+        guard let place = (isKept ? bounds.checksumPlaces : bounds.digestPlaces).take() else {
             throw HTTPError("Too many checksums are being made at once. Try again in a few seconds.", retryAfter: 5)
         }
         return place

@@ -91,7 +91,8 @@ extension DAVRequest {
             throw notAllowed("A folder is at this address.", for: entry.attributes)
         }
         request.endWithClient()
-        let digest = try await ReprDigest(of: entry, algorithm.digest, io: request.io).digests[algorithm.digest]
+        let made = try await ReprDigest(of: entry, algorithm.digest, io: request.io, isKept: true)
+        let digest = made.digests[algorithm.digest]
         let sums = [algorithm.rawValue: digest ?? []]
         try await onDiskIfConditionsHold(needsTarget: true) { share in
             try share.updateChecksums(of: path, sums, for: entry.attributes.entityTag)

@@ -26,6 +26,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     let loopState: LoopState
     /// What sends what TLS has encrypted; nil without TLS.
     let sender: TLSSender?
+    var isSecure: Bool { sender != nil }
     var context: ChannelHandlerContext?
     /// The socket, for sending directly; -1 over TLS and before the channel is active.
     var socket: Int32 = -1
@@ -116,8 +117,6 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     }
 
     // MARK: - The channel's calls
-
-    var isSecure: Bool { sender != nil }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context

@@ -5,7 +5,7 @@ import NIOPosix
 /// Sends what TLS has encrypted by the socket itself, while the channel holds nothing.
 ///
 /// It stands before TLS in the pipeline. The channel's queue, and a promise for each answer only to learn that the
-/// socket has accepted it, take an eighth of the processor time of small answers.
+/// socket has accepted it, take a fifth of the processor time of small answers.
 final class TLSSender: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -25,7 +25,7 @@ final class TLSSender: ChannelOutboundHandler {
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var buffer = unwrapOutboundIn(data)
-        // The channel becomes inactive before its socket is closed, whose number may then be that of another.
+        // A channel that is not active has closed its socket, whose number may be that of another by now.
         if held == 0, socket >= 0, context.channel.isActive { send(&buffer) }
         let count = buffer.readableBytes
         guard count > 0 else {

@@ -146,9 +146,7 @@ extension Gate {
             link: link.id, address: NetworkAddress(head.peer)?.network,
             target: inside.bytes + [0] + (head.target.query ?? []))
         // Players look at the beginning again after a pause.
-        if head.method == .head || head.method == .get && (Self.goesOn(head) || Self.looksAtBeginning(head)),
-            downloads.contains(download)
-        {
+        if head.method != .post, Self.goesOn(head) || Self.looksAtBeginning(head), downloads.contains(download) {
             return .allow(share, prefix: prefix, path: inside)
         }
         // A HEAD request uses nothing up, and gets the same result as a download.

@@ -145,7 +145,7 @@ package final class Trash: Sendable {
         var (there, item) = (sys_attributes(), sys_attributes())
         let found = unsafe location.withName { unsafe sys_statat(location.directory.number, $0, &there) }
         let kept = unsafe sys_statat(trash, record.id + Self.item, &item)
-        return found == 0 && kept == 0 && there.inode == item.inode && there.device == item.device
+        return found == 0 && kept == 0 && there.isSame(as: item)
     }
 
     /// Undoes a completed replacement: what was kept has its name again, and what took its place is hidden.

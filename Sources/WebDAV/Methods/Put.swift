@@ -64,7 +64,7 @@ extension DAVRequest {
             request.body.reserve(Int(length))
         {
             // The upload begins only after the body has come, which may be late within a rate limit.
-            let before = request.body.isPaced ? try await earlierTarget() : nil
+            let before = request.body.isPaced ? try await seenTarget() : nil
             let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
             return try await onDisk { share in try store(bytes, promises, replacing: replacement, before, in: share) }
         }
@@ -90,16 +90,11 @@ extension DAVRequest {
         return range == "bytes 0-\(length - 1)/\(length)"
     }
 
-    /// What was at the target before an upload began.
-    private struct EarlierTarget {
-        /// Nil for nothing.
-        var entityTag: EntityTag?
-    }
-
+    /// What is at the target before the body comes.
     /// - Returns: nil where that may not be seen.
-    private func earlierTarget() async throws -> EarlierTarget? {
+    private func seenTarget() async throws -> SeenTarget? {
         do {
-            return EarlierTarget(entityTag: try await onDisk { _ in try existing(path) }?.entityTag)
+            return SeenTarget(entityTag: try await onDisk { _ in try existing(path) }?.entityTag, by: request)
         } catch let error as RootError {
             if case .system = error { throw error }
             return nil
@@ -108,11 +103,10 @@ extension DAVRequest {
 
     private func store(
         _ content: [UInt8], _ promises: UploadPromises, replacing replacement: Replacement,
-        _ before: EarlierTarget? = nil, in share: Share
+        _ before: SeenTarget? = nil, in share: Share
     ) throws -> Response {
         let upload = try begin(replacing: replacement, size: Int64(content.count), in: share)
-        // See Request.mayBeForsaken.
-        if let before, request.mayBeForsaken, before.entityTag != upload.seen?.entityTag {
+        if let before, !before.mayBeReplaced(now: upload.seen) {
             upload.abandon()
             throw RootError.preconditionFailed
         }

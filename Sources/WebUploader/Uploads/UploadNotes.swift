@@ -73,22 +73,3 @@ struct UploadNotes: Sendable {
         return .when { before.mayBeReplaced(now: $0) && allowed.evaluate($0, isRead: false) == .proceed }
     }
 }
-
-/// What was at an upload's target when a request began.
-struct SeenTarget: Sendable {
-    private let entityTag: EntityTag?
-    private let request: Request
-
-    /// - Parameters:
-    ///   - entityTag: of what was there; nil for nothing.
-    ///   - request: the request.
-    init(entityTag: EntityTag?, by request: Request) {
-        self.entityTag = entityTag
-        self.request = request
-    }
-
-    /// Whether the upload may take the place of what is `there`; see ``Request/mayBeForsaken``.
-    func mayBeReplaced(now there: FileAttributes?) -> Bool {
-        !request.mayBeForsaken || there?.entityTag == entityTag
-    }
-}

@@ -51,7 +51,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
     /// - Parameters:
     ///   - target: the requested resource.
     ///   - spelled: its path as the client wrote it, with which the addresses in the response begin.
-    ///   - plain: its attributes, if it is known to have neither locks nor stored properties or checksums.
+    ///   - plain: its attributes, if it is known to have no locks and no stored properties that are asked for.
     ///   - share: the requester's view.
     ///   - selection: the properties asked for.
     ///   - depth: how far below the target to list.
@@ -94,7 +94,7 @@ final class MultiStatusStream: MultiStatusPieces, @unchecked Sendable {
             selection.needsLocks && plain == nil && mayRead
             ? try KnownLocks(at: target, andBelow: listsMembers, in: share) : .none
         hasLocks = !locks.isEmpty
-        needsProperties = selection.needsDead || selection.needsChecksums
+        needsProperties = selection.needsKept
         writer.xml.append(MultiStatusWriter.begin)
         if !listsMembers || !depth.leavesOutTarget {
             try appendTarget(

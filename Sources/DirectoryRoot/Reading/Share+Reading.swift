@@ -84,15 +84,26 @@ extension Share {
         return try openVisible(full, flags: sys_o_path, waiting: false).attributes
     }
 
-    /// The attributes of what is at `path`, if that needs no waiting, no lock covers it, and it has no properties.
+    /// The attributes of what is at `path`, if that needs no waiting and nothing that is asked for is kept about it.
+    /// - Parameters:
+    ///   - path: from ``base``.
+    ///   - asksForLocks: whether a lock would count.
+    ///   - asksForProperties: whether stored properties and checksums would count.
+    /// - Returns: the attributes.
     /// - Throws: ``RootError/notFound`` when nothing is there; otherwise ``RootError/wouldBlock`` or another error.
-    package func plainAttributes(of path: SharePath) throws(RootError) -> FileAttributes {
+    package func plainAttributes(
+        of path: SharePath, asksForLocks: Bool, asksForProperties: Bool
+    ) throws(RootError) -> FileAttributes {
         let attributes = try attributesAtOnce(of: path)
         // No link was followed: this path is the real one.
-        let full = try absolute(path)
-        guard root.state.locks.spareAtOnce(full, isInMemory: root.isInMemory),
-            try !root.state.properties.hintsAtOnce(isInMemory: root.isInMemory).mayHaveProperties(attributes)
-        else { throw .wouldBlock }
+        if asksForLocks, try !root.state.locks.spareAtOnce(absolute(path), isInMemory: root.isInMemory) {
+            throw .wouldBlock
+        }
+        if asksForProperties,
+            try root.state.properties.hintsAtOnce(isInMemory: root.isInMemory).mayHaveProperties(attributes)
+        {
+            throw .wouldBlock
+        }
         return attributes
     }
 

@@ -23,10 +23,11 @@ extension DAVRequest {
         guard ifHeader == nil, !selection.needsSpace else { return nil }
         do {
             let prefer = Prefer(of: request)
+            let attributes = try share.plainAttributes(
+                of: path, asksForLocks: selection.needsLocks, asksForProperties: selection.needsKept)
             let listing = try MultiStatusStream(
-                of: path, spelled: request.spelledPath, plain: share.plainAttributes(of: path), in: share, selection,
-                depth: .zero, isMinimal: prefer.isMinimal, prefix: request.prefix, maxMembers: nil,
-                memory: service.trees.portion())
+                of: path, spelled: request.spelledPath, plain: attributes, in: share, selection, depth: .zero,
+                isMinimal: prefer.isMinimal, prefix: request.prefix, maxMembers: nil, memory: service.trees.portion())
             return .multiStatus(listing.first, to: request, fields: fields(of: listing, prefer))
         } catch RootError.notFound {
             // Desktops look for companion files of each file that they show, which nearly never exist.

@@ -100,6 +100,9 @@ struct PropertySelection: Sendable {
     /// Whether the checksums that came with uploads are requested.
     var needsChecksums: Bool { live.contains(.ocChecksums) }
 
+    /// Whether anything is requested that is stored with a resource.
+    var needsKept: Bool { needsDead || needsChecksums }
+
     var needsLocks: Bool { live.contains(.lockdiscovery) }
 
     /// An element of any name, without content.

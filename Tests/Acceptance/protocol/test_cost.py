@@ -279,14 +279,14 @@ def test_calls_of_a_member_in_propfind(warm, folder):
     assert total(calls) <= MEMBER_CALLS, calls
 
 
-def calls_of(warm, folder, status, method, *words):
+def calls_of(warm, folder, status, method, *words, body=b""):
     """What one request costs behind others like it."""
     with Wire(warm) as wire:
         for _ in range(5):
-            assert wire.ask(method, *words).status == status
+            assert wire.ask(method, *words, body=body).status == status
         with Trace(warm, folder) as trace:
             for _ in range(MANY):
-                assert wire.ask(method, *words).status == status
+                assert wire.ask(method, *words, body=body).status == status
     return trace.each(MANY)
 
 
@@ -300,6 +300,18 @@ def calls_of_propfinds(warm, folder, target="/small", status=207):
 def test_calls_of_a_propfind_of_one_resource(warm, folder):
     calls = calls_of_propfinds(warm, folder)
     assert total(calls) <= PROPFIND_CALLS, calls
+
+
+@pytest.mark.parametrize("name, looks", [("getetag", 0), ("lockdiscovery", 1), ("displayname", 1)])
+def test_calls_of_a_propfind_that_names_a_property(serve, folder, name, looks):
+    """At a server that was asked for nothing else before: what is not asked for need not be known."""
+    server = serve("-q")
+    (server.root / "small").write_bytes(b"x")
+    body = f'<propfind xmlns="DAV:"><prop><{name}/></prop></propfind>'
+    calls = calls_of(server, folder, 207, "PROPFIND", "/small", "Depth: 0", body=body)
+    assert calls.get("futex", 0) <= 0.3, calls
+    assert calls.get("openat2", 0) <= 1.2 + looks, calls
+    assert total(calls) <= PROPFIND_CALLS - 2 + looks, calls
 
 
 def test_calls_of_a_propfind_of_a_missing_name(warm, folder):

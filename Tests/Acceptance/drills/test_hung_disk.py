@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import time
@@ -42,9 +43,17 @@ class Disk:
     def hanging(self):
         self.program.send_signal(signal.SIGSTOP)
         try:
+            # A thread that has not been scheduled since still takes a request, and who waits for that one can't be
+            # killed.
+            wait_until(self.has_stopped, "the disk stops")
             yield
         finally:
             self.program.send_signal(signal.SIGCONT)
+
+    def has_stopped(self):
+        states = [stat.read_text().rpartition(")")[2].split()[0]
+                  for stat in pathlib.Path(f"/proc/{self.program.pid}/task").glob("*/stat")]
+        return set(states) == {"T"}
 
     def release(self):
         subprocess.run(["umount", "-l", str(self.place)], check=True)

@@ -87,6 +87,8 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             unknownVariables: settings.unknownVariables.map(\.name))
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
+        // Each takes a request's place for as long as its page is open.
+        page.maxEventStreams = min(page.maxEventStreams, max(1, configuration.limits.requestsInFlight / 4))
         let uploader: UploaderHandler
         do {
             uploader = try UploaderHandler(page)

@@ -1,5 +1,6 @@
 """What others change shows at once; what the page deletes can be had back."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -13,7 +14,7 @@ from hyperframe.frame import DataFrame
 
 from frames import Frames
 from server import wait_until
-from wire import Wire
+from wire import Wire, ask
 
 JSON = {"Content-Type": "application/json"}
 
@@ -163,6 +164,21 @@ def test_streams_that_go_while_they_are_told_stop_nobody(server):
             stream.reset()
             time.sleep(0.0003)
         assert requests.get(server.url + "/.shareserve/health", timeout=10).status_code == 200
+
+
+def test_open_pages_leave_places_for_others(serve):
+    """Each has a stream for as long as it is open, which takes a request's place."""
+    server = serve("--max-requests", "8")
+    (server.root / "small").write_bytes(b"x")
+    with contextlib.ExitStack() as stack:
+        statuses = []
+        for _ in range(10):
+            wire = stack.enter_context(Wire(server))
+            wire.request("GET", "/.shareserve/events?in=/")
+            statuses.append(int(wire.socket.recv(2_000).split()[1]))
+        assert statuses == [200] * 2 + [503] * 8
+        for _ in range(6):
+            assert ask(server, "PROPFIND", "/", "Depth: 1").status == 207
 
 
 def test_the_server_ends_with_streams_open(server):

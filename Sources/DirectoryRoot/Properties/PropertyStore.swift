@@ -168,11 +168,12 @@ package final class PropertyStore: Sendable {
         if set.isEmpty {
             try removeAll(descriptor, resource, marker)
         } else if setAttribute(descriptor, packed) {
-            if marker.hasSidecar { try sidecar.remove(inode: resource.inode, device: resource.device) }
+            // The higher number counts, so it does not matter if this fails.
+            if marker.hasSidecar { try? sidecar.remove(inode: resource.inode, device: resource.device) }
         } else {
             marker = try mark(now, sidecar: true, lock)
             try sidecar.write(set, for: resource)
-            // The higher number counts, so it does not matter if this fails.
+            // Nor here.
             _ = unsafe sys_remove_attribute(descriptor, Self.attribute)
             noteChange(of: descriptor)
         }

@@ -253,9 +253,4 @@ public struct RequestFields: Sendable {
 
     /// Each line's value, byte for byte, without the blanks around it.
     public func bytes(_ name: String) -> [ArraySlice<UInt8>] { head.lines(name) }
-
-    /// Each line's value.
-    public func values(_ name: String) -> [String] {
-        head.lines(name).map { RequestHead.text($0) }
-    }
 }

@@ -16,7 +16,7 @@ public struct Limits: Sendable {
     /// beyond that.
     ///
     /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half as much for
-    /// what long uploads over HTTP/2 may have in transit.
+    /// what long uploads over HTTP/2 may have in transit, and what is read at once of those over TLS.
     public var requestMemory = UsableMemory.part(32 << 20, oneIn: 32)
     /// The most bytes in memory of responses that their clients are slow to take, for all connections together.
     ///

@@ -270,6 +270,21 @@ def test_calls_of_a_put_over_a_file_in_memory(memory, serve, folder):
     assert total(calls) <= FAST_REPLACING_CALLS, calls
 
 
+@pytest.mark.parametrize("memory, least, most", [("600K", 8, 32), ("100K", 50, 200)], ids=["for one", "for none"])
+def test_calls_of_a_long_upload_over_tls(serve, folder, memory, least, most):
+    """Much is read at once, if there is memory for that; the connection gives it back at its end."""
+    server = serve("-q", "--tls-self-signed", "--max-request-memory", memory)
+    content = os.urandom(1 << 24)
+    for name in ("first", "second"):
+        with Wire(server, tls=True) as wire:
+            with Trace(server, folder) as trace:
+                assert wire.ask("PUT", f"/{name}", body=content).status == 201
+            assert (server.root / name).read_bytes() == content
+            calls = trace.each(16)
+            assert least <= calls["read"] <= most and least <= calls["pwrite64"] <= most, calls
+            wire.socket.unwrap()
+
+
 def test_calls_of_a_member_in_propfind(warm, folder):
     with Wire(warm) as wire:
         with Trace(warm, folder) as trace:

@@ -12,6 +12,7 @@ extension HTTP1Connection {
     /// Passes what was received of the body to its reader.
     func receiveBody() {
         guard inbound.readableBytes > 0 || isBodyDone else { return }
+        if isSecure, !readsWide, !pace.isLimited, isLongBody { widenReads() }
         switch incoming {
         case .none: break
         case .counted(let remaining):
@@ -37,6 +38,16 @@ extension HTTP1Connection {
             deadline = .max
         }
         if isAnswered, !isBodyDone, discarded > Int(Self.skippable) { closesAfter = true }
+    }
+
+    /// Whether much of the body is still to come, as far as that is known.
+    private var isLongBody: Bool {
+        guard !isAnswered, pipe != nil else { return false }
+        switch incoming {
+        case .none: return false
+        case .counted(let remaining): return remaining >= Int64(Self.wideRead)
+        case .chunked: return receivedBody >= Int64(Self.wideRead)
+        }
     }
 
     private func take(_ count: Int) {

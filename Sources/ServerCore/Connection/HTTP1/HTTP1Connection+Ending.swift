@@ -66,5 +66,6 @@ extension HTTP1Connection {
         inbound = ByteBuffer()
         _ = holdHead(0)
         releaseUnasked()
+        releaseWide()
     }
 }

@@ -28,8 +28,7 @@ extension HTTP1Connection {
     func takeBack(_ lease: SocketLease, from exchange: Exchange, _ body: LeasedBody) {
         guard lease === self.lease else { return }
         self.lease = nil
-        // Fails only on a closed channel, which is noticed anyway.
-        try? context?.channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveAllocator)
+        read(by: Self.receiveAllocator)
         deadline = .max
         incoming = body.isBroken ? .none : body.incoming
         if body.isBroken {
@@ -44,9 +43,6 @@ extension HTTP1Connection {
         work()
         readIfUseful()
     }
-
-    /// Small while a connection is idle: each connection keeps the buffer of its last read.
-    static let receiveAllocator = AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 2_048, maximum: 16_384)
 
     func sendContinue() {
         guard owesContinue else { return }

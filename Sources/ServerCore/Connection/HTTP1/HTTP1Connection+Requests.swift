@@ -164,6 +164,7 @@ extension HTTP1Connection {
         owesContinue = false
         view = nil
         _ = holdHead(0)
+        narrowReads()
         // The buffer of a large head is not kept for the small ones to come.
         if !isKnownUniquelyReferenced(&head) || head.bytes.capacity > 4_096 {
             head = RequestHead()

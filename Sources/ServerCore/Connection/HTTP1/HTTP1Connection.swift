@@ -47,6 +47,10 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var pipe: BodyPipe?
     /// Set while the body's task receives from the socket itself.
     var lease: SocketLease?
+    /// Whether the channel reads more at once than usual.
+    var readsWide = false
+    /// The memory counted for that, in bytes.
+    var heldWide = 0
     var owesContinue = false
     /// Access is being decided on the pool: the body waits for its reader.
     var isAsking = false

@@ -8,7 +8,8 @@ struct MemoryBudgets: Sendable {
     let unaskedBodies: ByteBudget
     /// For received parts of bodies that wait to be read.
     let waitingBodies: SoftByteBudget
-    /// For the parts of long bodies that HTTP/2 clients may send before any of it is read.
+    /// For the parts of long bodies that HTTP/2 clients may send before any of it is read, and for larger reads of those
+    /// that come over TLS.
     let windows: ByteBudget
     /// For responses built in memory: on HTTP/1, and on HTTP/2 those that wait for a rate limit.
     let answers: SoftByteBudget

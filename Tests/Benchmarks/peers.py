@@ -130,7 +130,7 @@ class Nginx(Peer):
     name = "nginx"
 
     def command(self):
-        listen = f"listen 127.0.0.1:{self.port}" + (" ssl;" if self.tls else ";")
+        listen = f"listen 127.0.0.1:{self.port}" + (" ssl http2;" if self.tls else ";")
         secrets = f"ssl_certificate {self.tls[0]}; ssl_certificate_key {self.tls[1]};" if self.tls else ""
         config = self.place / "nginx.conf"
         config.write_text(f"""

@@ -32,14 +32,23 @@ def wrk(path, connections, seconds=2, request=None):
     return work
 
 
-def download(path, count=1, version=("--http1.1",)):
+CURL = ["-sSk", "-o", "/dev/null"]
+
+
+def require_version(spoken, version):
+    if not version.endswith(spoken):
+        raise RuntimeError(f"HTTP/{spoken}, where {version} was asked for")
+
+
+def download(path, count=1, version="--http1.1"):
     def work(peer):
         size = 0
-        running = [subprocess.Popen(["curl", "-sSk", *version, "-o", "/dev/null", "-w", "%{http_code} %{size_download}", peer.url + path],
+        running = [subprocess.Popen(["curl", *CURL, version, "-w", "%{http_version} %{http_code} %{size_download}", peer.url + path],
                                     stdout=subprocess.PIPE, text=True) for _ in range(count)]
         for process in running:
-            status, got = process.communicate()[0].split()
+            spoken, status, got = process.communicate()[0].split()
             expect(int(status), 200)
+            require_version(spoken, version)
             size += int(got)
         return {"units": size / GIBIBYTE}
     return work
@@ -57,6 +66,19 @@ def upload(size):
         connection.close()
         os.remove(peer.root / "put" / "big")
         return {"units": size / GIBIBYTE}
+    return work
+
+
+def secure_upload(version):
+    def work(peer):
+        file = peer.root / "get" / "1g"
+        spoken, status = subprocess.run(
+            ["curl", *CURL, version, "-w", "%{http_version} %{http_code}", "-T", str(file), peer.url + "/put/big"],
+            stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+        expect(int(status), 200, 201, 204)
+        require_version(spoken, version)
+        os.remove(peer.root / "put" / "big")
+        return {"units": 1}
     return work
 
 
@@ -183,11 +205,13 @@ WORKLOADS = [
     Workload("get-1g-4", "GET 1 GiB, 4 connections", download("/get/1g", 4), ["nginx", "lighttpd"],
              [("time", "s/GiB", Goal(1 / 0.95)), ("cpu", "CPU s/GiB", Goal(1.0))]),
     Workload("tls-1g", "GET 1 GiB over TLS", download("/get/1g"), ["nginx"], [("cpu", "CPU s/GiB", Goal(0.8))], tls=True),
-    Workload("tls-1g-h2", "the same over HTTP/2", download("/get/1g", version=("--http2",)), ["nginx"], [("cpu", "CPU s/GiB", None)],
+    Workload("tls-1g-h2", "the same over HTTP/2", download("/get/1g", version="--http2"), ["nginx"], [("cpu", "CPU s/GiB", None)],
              tls=True),
     Workload("tls-1k", "GET 1 KiB over TLS, 64 connections", wrk("/get/1k", 64), ["nginx"], [("cpu", "CPU s/100k", Goal(1.0))], tls=True),
     Workload("put", "PUT 1 GiB, tmpfs", upload(GIBIBYTE), [*WEB, "rclone"], [("cpu", "CPU s/GiB", Goal(0.75))]),
     Workload("put-disk", "PUT 1 GiB, disk", upload(GIBIBYTE), ["nginx", "lighttpd"], [("cpu", "CPU s/GiB", Goal(0.75))], disk=True),
+    Workload("tls-put", "PUT 1 GiB over TLS, tmpfs", secure_upload("--http1.1"), ["nginx"], [("cpu", "CPU s/GiB", None)], tls=True),
+    Workload("tls-put-h2", "the same over HTTP/2", secure_upload("--http2"), ["nginx"], [("cpu", "CPU s/GiB", None)], tls=True),
     Workload("put-small", "PUT 2,000 × 10 KiB, 1 connection", small_uploads(2000, 1), [*WEB, "wsgidav"],
              [("cpu", "CPU s/1000", Goal(0.6, "nginx"))]),
     Workload("put-small-over", "the same over files that are there", small_uploads(2000, 1, keeps=True), ["nginx", "lighttpd"],

@@ -88,6 +88,16 @@ int sys_wait_readable(int socket, int milliseconds) {
     return ready < 0 ? -errno : ready;
 }
 
+int sys_has_hung_up(int socket) {
+#ifdef POLLRDHUP
+    struct pollfd wanted = {.fd = socket, .events = POLLRDHUP};
+    return poll(&wanted, 1, 0) > 0;
+#else
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+#endif
+}
+
 int64_t sys_acknowledged(int socket) {
 #ifdef __linux__
     struct tcp_info info;

@@ -57,12 +57,12 @@ public enum Replacement: Sendable {
     /// ``RootError/preconditionFailed``.
     case when(@Sendable (FileAttributes?) -> Bool)
 
-    /// The same, but only for what has this entity tag; nil: only where nothing is.
-    package func only(_ tag: EntityTag?) -> Replacement {
+    /// The same, but only if `allows` returns true for what is there.
+    package func and(_ allows: @escaping @Sendable (FileAttributes?) -> Bool) -> Replacement {
         switch self {
         case .nothing: .nothing
-        case .anything: .when { $0?.entityTag == tag }
-        case .when(let holds): .when { $0?.entityTag == tag && holds($0) }
+        case .anything: .when(allows)
+        case .when(let holds): .when { allows($0) && holds($0) }
         }
     }
 }

@@ -18,6 +18,9 @@ ssize_t sys_send_framed(
 ssize_t sys_sendfile(int socket, int file, int64_t offset, size_t count);
 // Waits at most this long, or until a signal comes, for bytes or the end of the stream; 1 when there are some.
 int sys_wait_readable(int socket, int milliseconds);
+// 1 when the peer has closed its side, or is gone. Bytes before that may still have to be read; they hide it where the
+// system has no POLLRDHUP.
+int sys_has_hung_up(int socket);
 // The bytes that the peer of a TCP connection has acknowledged, while others are still unacknowledged; -1 when none
 // are, and if the system does not report it.
 int64_t sys_acknowledged(int socket);

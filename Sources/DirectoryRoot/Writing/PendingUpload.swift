@@ -124,15 +124,17 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
 
     /// Puts the content under the name: precondition, locks and rename under one lock.
     ///
-    /// - Parameter onlySeen: replaces nothing but what was there when the upload began, and creates no name that has gone
-    ///   since: for a client that may have gone as well, and sent something else.
+    /// - Parameter allows: gets what is there (nil when nothing is), immediately before the rename, and returns whether
+    ///   to proceed; nil where that is not asked.
     /// - Returns: the new attributes (for `ETag`) and whether the name is new.
-    /// - Throws: ``RootError/preconditionFailed`` also when something else is there.
-    public func commit(onlySeen: Bool = false) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
+    /// - Throws: ``RootError/preconditionFailed`` also when `allows` returns false.
+    public func commit(
+        if allows: (@Sendable (FileAttributes?) -> Bool)? = nil
+    ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try guarded { (file) throws(RootError) in
             try self.writer.finish(file.descriptor)
             let result = try self.share.commit(
-                file, to: self.path, replacing: self.replaced(onlySeen), modified: self.modified)
+                file, to: self.path, replacing: self.replaced(allows), modified: self.modified)
             self.file = nil
             self.endTelling()
             return result
@@ -143,19 +145,19 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - other: a file's path, which may exist or not.
-    ///   - onlySeen: as for ``commit(onlySeen:)``.
+    ///   - allows: as for ``commit(if:)``.
     /// - Returns: the new attributes and whether the name is new.
     /// - Throws: ``RootError/exists`` and ``RootError/isDirectory``, after which another name may be tried; and as
-    ///   ``commit(onlySeen:)``.
+    ///   ``commit(if:)``.
     public func commit(
-        to other: SharePath, onlySeen: Bool = false
+        to other: SharePath, if allows: (@Sendable (FileAttributes?) -> Bool)? = nil
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         if let failure { throw failure }
         guard let file else { throw .notFound }
         do throws(RootError) {
             try writer.finish(file.descriptor)
             let target = try share.writable(other, orElse: .isDirectory)
-            let result = try share.commit(file, to: target, replacing: replaced(onlySeen), modified: modified)
+            let result = try share.commit(file, to: target, replacing: replaced(allows), modified: modified)
             self.file = nil
             endTelling()
             return result
@@ -168,8 +170,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         }
     }
 
-    private func replaced(_ onlySeen: Bool) -> Replacement {
-        onlySeen ? replacing.only(seen?.entityTag) : replacing
+    private func replaced(_ allows: (@Sendable (FileAttributes?) -> Bool)?) -> Replacement {
+        allows.map(replacing.and) ?? replacing
     }
 
     /// Drops the content now, instead of when this object is released.

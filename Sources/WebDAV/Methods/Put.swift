@@ -106,15 +106,11 @@ extension DAVRequest {
         _ before: SeenTarget? = nil, in share: Share
     ) throws -> Response {
         let upload = try begin(replacing: replacement, size: Int64(content.count), in: share)
-        if let before, !before.mayBeReplaced(now: upload.seen) {
-            upload.abandon()
-            throw RootError.preconditionFailed
-        }
         do {
             try unsafe content.withUnsafeBytes { try unsafe upload.write($0) }
             var digests = promises.digests
             digests.update(content)
-            return try commit(upload, promises, digests, in: share)
+            return try commit(upload, promises, digests, before, in: share)
         } catch {
             upload.abandon()
             throw error
@@ -152,13 +148,15 @@ extension DAVRequest {
 
     /// Checks the content against what the client announced, and gives the file its name.
     private func commit(
-        _ upload: PendingUpload, _ promises: UploadPromises, _ digests: UploadDigests, in share: Share
+        _ upload: PendingUpload, _ promises: UploadPromises, _ digests: UploadDigests, _ before: SeenTarget? = nil,
+        in share: Share
     ) throws -> Response {
         try promises.check(written: upload.written)
         try digests.check()
         try digests.check(encoded: request.body)
         if let modified = promises.modified { upload.setModified(modified) }
-        let (attributes, created) = try upload.commit(onlySeen: request.mayBeForsaken)
+        let seen = before ?? SeenTarget(entityTag: upload.seen?.entityTag, by: request)
+        let (attributes, created) = try upload.commit { seen.mayBeReplaced(now: $0) }
         let sums = promises.digests.kept
         if !sums.isEmpty {
             // An extra beside the file: if there is no space for it, the upload still succeeds.

@@ -168,10 +168,12 @@ final class FormStore: @unchecked Sendable {
     /// Uses the next free name if somebody else has taken this one meanwhile and both files are to be kept.
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
+            let (seen, own) = (file.isOlder ? nil : file.upload.seen?.entityTag, given[path])
             // A client that has gone may have sent something else since.
-            let isForsaken = request.mayBeForsaken
-            guard !file.isOlder || !isForsaken else { throw RootError.preconditionFailed }
-            let (attributes, created) = try file.upload.commit(to: path, onlySeen: isForsaken)
+            let (attributes, created) = try file.upload.commit(to: path) { [request] there in
+                guard request.mayBeForsaken else { return true }
+                return there.map { $0.entityTag == seen || $0.entityTag == own } ?? (file.upload.seen == nil)
+            }
             if file.rule == .replace { given[path] = attributes.entityTag }
             if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }
             return Stored(path: path, attributes: attributes, created: created)

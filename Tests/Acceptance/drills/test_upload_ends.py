@@ -4,6 +4,9 @@ import base64
 import contextlib
 import hashlib
 import os
+import re
+import socket
+import subprocess
 import time
 
 import pytest
@@ -189,31 +192,93 @@ def test_a_killed_server_leaves_no_lock_without_its_file(serve, call):
     assert stored.status in (201, 204) or b"locktoken" in found.body, (call, found.status, stored.status)
 
 
-@pytest.mark.parametrize("kind", ["PUT", "form", "tus", "draft"])
-def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, kind):
-    """A client that gives up waiting for the disk, and sends something newer on another connection."""
-    server = serve()
-    (server.root / "file").write_bytes(b"first")
-    old = b"old" * 100_000
+# The first large write takes 3 s, or the fsync of a large file.
+SLOW_DISK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#define OWN(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
+
+static void nap(const char *call, int file, size_t count) {
+    static atomic_int naps;
+    struct stat info;
+    if (strcmp(getenv("SLOW"), call) || fstat(file, &info) || !S_ISREG(info.st_mode)) return;
+    if ((count >= 10000 || info.st_size >= 1000000) && atomic_fetch_add(&naps, 1) == 0) sleep(3);
+}
+ssize_t pwrite64(int file, const void *bytes, size_t count, off_t start) {
+    nap("write", file, count);
+    return OWN(pwrite64)(file, bytes, count, start);
+}
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t start) { return pwrite64(file, bytes, count, start); }
+int fsync(int file) {
+    nap("fsync", file, 0);
+    return OWN(fsync)(file);
+}
+int fdatasync(int file) {
+    nap("fsync", file, 0);
+    return OWN(fdatasync)(file);
+}
+"""
+
+
+def upload(wire, kind, content):
+    """Sends a whole upload to /file, in one of the four ways."""
     boundary = "Content-Type: multipart/form-data; boundary=B"
-    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="file"\r\n\r\n' + old]
+    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="file"\r\n\r\n' + content]
     form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
     name, rule = (base64.b64encode(text).decode() for text in (b"file", b"replace"))
-    tus = ["Tus-Resumable: 1.0.0", f"Upload-Length: {len(old)}", f"Upload-Metadata: filename {name},conflict {rule}",
+    tus = ["Tus-Resumable: 1.0.0", f"Upload-Length: {len(content)}", f"Upload-Metadata: filename {name},conflict {rule}",
            "Content-Type: application/offset+octet-stream"]
-    calls = "pwrite64,pwritev,pwritev2"
-    with traced(server, "-o", os.devnull, "-e", f"trace={calls}", "-e", f"inject={calls}:delay_enter=700000"):
-        with Wire(server) as wire:
-            match kind:
-                case "PUT": wire.request("PUT", "/file", body=old)
-                case "form": wire.request("POST", "/", boundary, body=form)
-                case "tus": wire.request("POST", "/.shareserve/uploads", *tus, body=old)
-                case "draft": wire.request("PUT", "/file", "Upload-Complete: ?1", body=old)
-            time.sleep(0.3)
-        assert ask(server, "PUT", "/file", body=b"newer").status == 204
-        # A form is written in smaller pieces.
-        time.sleep(9 if kind == "form" else 3)
+    match kind:
+        case "PUT": wire.request("PUT", "/file", body=content)
+        case "form": wire.request("POST", "/", boundary, body=form)
+        case "tus": wire.request("POST", "/.shareserve/uploads", *tus, body=content)
+        case "draft": wire.request("PUT", "/file", "Upload-Complete: ?1", body=content)
+
+
+@pytest.mark.parametrize("slow", ["write", "fsync"])
+@pytest.mark.parametrize("tls", [None, True], ids=["http", "https"])
+@pytest.mark.parametrize("kind", ["PUT", "form", "tus", "draft"])
+def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, folder, kind, tls, slow):
+    """A client that gives up waiting for the disk, and sends something newer on another connection.
+
+    With a slow write, the end of its connection waits in the socket, behind the rest of the upload.
+    """
+    (folder / "slow.c").write_text(SLOW_DISK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True)
+    server = serve(*(["--fsync"] if slow == "fsync" else []), *(["--tls-self-signed"] if tls else []),
+                   environment={"LD_PRELOAD": str(folder / "slow.so"), "SLOW": slow})
+    (server.root / "file").write_bytes(b"first")
+    with Wire(server, tls=tls) as wire:
+        wire.socket.settimeout(10)
+        upload(wire, kind, b"old!" * 300_000)
+        time.sleep(0.5)
+    time.sleep(0.2)
+    assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status == 204
+    wait_until(lambda: re.search(r"(PUT|POST) .* (412|499) ", server.logged()), "the upload has ended")
+    time.sleep(0.5)
     assert (server.root / "file").read_bytes() == b"newer"
+
+
+def test_who_closes_its_side_replaces_its_own_files(serve):
+    """In a form that is checked as a whole, and has a name twice."""
+    server = serve()
+    (server.root / "file").write_bytes(b"first")
+    parts = [b'name="conflict"\r\n\r\nreplace', b'name="file"; filename="file"\r\n\r\none',
+             b'name="file"; filename="file"\r\n\r\ntwo']
+    form = b"".join(b"--B\r\nContent-Disposition: form-data; " + part + b"\r\n" for part in parts) + b"--B--\r\n"
+    digest = base64.b64encode(hashlib.sha256(form).digest()).decode()
+    with Wire(server) as wire:
+        wire.request("POST", "/", "Content-Type: multipart/form-data; boundary=B", f"Content-Digest: sha-256=:{digest}:",
+                     body=form)
+        wire.socket.shutdown(socket.SHUT_WR)
+        assert wire.response().status in (200, 201)
+    assert (server.root / "file").read_bytes() == b"two"
 
 
 def test_whose_upload_is_verified_for_long_replaces_nothing_that_came_later(serve):

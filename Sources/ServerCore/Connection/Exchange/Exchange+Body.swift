@@ -19,6 +19,8 @@ extension Exchange {
                 try await pipe.pay(for: bytes.count)
             }
             try unsafe await receive(lease, &reader, at: place, consume)
+            // All of it may have waited in the socket, with the end behind it, which the loop has not seen.
+            if lease.hasHungUp { noteInputEnd() }
         } catch {
             giveBack(lease, reader)
             throw error

@@ -192,6 +192,9 @@ final class Exchange: BodyPipe.Upstream, @unchecked Sendable {
         }
     }
 
+    /// From this size on, in bytes, a body can have waited for its reader.
+    static let longBody: Int64 = 64 * 1_024
+
     /// The client sends nothing more: it may have gone.
     func noteInputEnd() { isInputClosed.store(true, ordering: .relaxed) }
 

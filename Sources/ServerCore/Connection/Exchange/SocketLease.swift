@@ -112,6 +112,9 @@ final class SocketLease: Sendable {
     /// Whether all of a counted body is here of which so many bytes are still to be taken.
     func isWhole(wanting wanted: Int64) -> Bool { state.withLock { $0.read >= wanted } }
 
+    /// Whether the client has closed its side, or is gone, by one system call.
+    var hasHungUp: Bool { state.withLock { $0.isAtEnd } || sys_has_hung_up(socket) == 1 }
+
     /// What the loop has read and nobody has taken.
     func takeMail() -> [UInt8] {
         state.withLock { state in

@@ -29,6 +29,7 @@ extension HTTP1Connection {
             endPipe(.failure(HTTP1ChunkDecoder.malformed))
             closesAfter = true
         } else if isBodyDone {
+            noteHangUp()
             endPipe(.success(()))
             if !isAnswered { deadline = .max }
         } else if !isAnswered, pipe?.isWanted == true {
@@ -38,6 +39,13 @@ extension HTTP1Connection {
             deadline = .max
         }
         if isAnswered, !isBodyDone, discarded > Int(Self.skippable) { closesAfter = true }
+    }
+
+    /// Notes before the end of a long body whether the client has closed its side behind it: the reader may have had us
+    /// wait with reading.
+    private func noteHangUp() {
+        guard receivedBody >= Exchange.longBody, let context, context.channel.hasHungUp else { return }
+        exchange?.noteInputEnd()
     }
 
     /// Whether much of the body is still to come, as far as that is known.

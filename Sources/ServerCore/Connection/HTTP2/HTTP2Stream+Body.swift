@@ -61,6 +61,8 @@ extension HTTP2Stream {
         window.close(engine.memory.windows)
         owesReset = false
         if !isAnswering { deadline = .max }
+        // The reader may have had the client wait, which has gone meanwhile.
+        if received >= Exchange.longBody, connection.channel?.hasHungUp == true { exchange?.noteInputEnd() }
         finishPipe(.success(()))
     }
 

@@ -177,6 +177,8 @@ package final class RequestStorage: @unchecked Sendable {
     weak var exchange: Exchange?
     /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     let peer: String
+    /// When its head had come, by the clock of file changes.
+    let arrived: Timestamp
 
     init(
         head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,
@@ -195,6 +197,7 @@ package final class RequestStorage: @unchecked Sendable {
         self.scheme = scheme
         self.authority = authority
         self.peer = peer
+        arrived = .ofChanges
     }
 
     /// An admitted request.
@@ -232,6 +235,7 @@ package final class RequestStorage: @unchecked Sendable {
         authority = other.authority
         exchange = other.exchange
         peer = other.peer
+        arrived = other.arrived
     }
 }
 

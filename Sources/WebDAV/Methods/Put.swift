@@ -94,7 +94,7 @@ extension DAVRequest {
     /// - Returns: nil where that may not be seen.
     private func seenTarget() async throws -> SeenTarget? {
         do {
-            return SeenTarget(entityTag: try await onDisk { _ in try existing(path) }?.entityTag, by: request)
+            return SeenTarget(try await onDisk { _ in try existing(path) }, by: request)
         } catch let error as RootError {
             if case .system = error { throw error }
             return nil
@@ -155,7 +155,7 @@ extension DAVRequest {
         try digests.check()
         try digests.check(encoded: request.body)
         if let modified = promises.modified { upload.setModified(modified) }
-        let seen = before ?? SeenTarget(entityTag: upload.seen?.entityTag, by: request)
+        let seen = before ?? SeenTarget(upload.seen, by: request)
         let (attributes, created) = try upload.commit { seen.mayBeReplaced(now: $0) }
         let sums = promises.digests.kept
         if !sums.isEmpty {

@@ -21,7 +21,6 @@ final class FormStore: @unchecked Sendable {
     private static let mostNames = 3 << 20
 
     private let request: Request
-    private let began = Timestamp.now
     private let waitsForAll: Bool
     private var rule = ConflictRule.keep
     private var part = PartKind.ignored
@@ -53,8 +52,6 @@ final class FormStore: @unchecked Sendable {
         var number: Int
         var upload: PendingUpload
         var rule: ConflictRule
-        /// Whether what is there came after the form began.
-        var isOlder: Bool
     }
 
     /// - Parameters:
@@ -146,9 +143,7 @@ final class FormStore: @unchecked Sendable {
             rule = try ConflictRule(parameter: String(decoding: value, as: UTF8.self))
         case .field: break
         case .file(let path, let number, let upload):
-            // The names were not known when the form began, so that only the clock tells what came before this one.
-            let isOlder = upload.seen.map { $0.changed > began && $0.entityTag != given[path] } ?? false
-            whole.append(Whole(path: path, number: number, upload: upload, rule: rule, isOlder: isOlder))
+            whole.append(Whole(path: path, number: number, upload: upload, rule: rule))
             if waitsForAll { current = nil } else { try storeAll() }
         }
         part = .ignored
@@ -168,11 +163,9 @@ final class FormStore: @unchecked Sendable {
     /// Uses the next free name if somebody else has taken this one meanwhile and both files are to be kept.
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
-            let (seen, own) = (file.isOlder ? nil : file.upload.seen?.entityTag, given[path])
-            // A client that has gone may have sent something else since.
-            let (attributes, created) = try file.upload.commit(to: path) { [request] there in
-                guard request.mayBeForsaken else { return true }
-                return there.map { $0.entityTag == seen || $0.entityTag == own } ?? (file.upload.seen == nil)
+            let (seen, own) = (SeenTarget(file.upload.seen, by: request), given[path])
+            let (attributes, created) = try file.upload.commit(to: path) { there in
+                seen.mayBeReplaced(now: there) || own != nil && there?.entityTag == own
             }
             if file.rule == .replace { given[path] = attributes.entityTag }
             if number > 0 { numbers[file.path] = min(number + 1, ConflictRule.attempts) }

@@ -101,9 +101,9 @@ extension UploaderHandler {
         guard (try? io.requireAnswering()) != nil else { return nil }
         return try await io.run(isCancellable: false) {
             do throws(RootError) {
-                return SeenTarget(entityTag: try request.share.attributes(of: path).entityTag, by: request)
+                return SeenTarget(try request.share.attributes(of: path), by: request)
             } catch {
-                return error.meansAbsent ? SeenTarget(entityTag: nil, by: request) : nil
+                return error.meansAbsent ? SeenTarget(nil, by: request) : nil
             }
         }
     }

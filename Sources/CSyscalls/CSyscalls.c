@@ -149,17 +149,6 @@ void sys_now(int64_t *seconds, int32_t *nanoseconds) {
     *nanoseconds = (int32_t)now.tv_nsec;
 }
 
-void sys_now_of_changes(int64_t *seconds, int32_t *nanoseconds) {
-#ifdef CLOCK_REALTIME_COARSE
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    *seconds = now.tv_sec;
-    *nanoseconds = (int32_t)now.tv_nsec;
-#else
-    sys_now(seconds, nanoseconds);
-#endif
-}
-
 int sys_space(int descriptor, struct sys_space *out) {
 #ifdef __APPLE__
     // Its statvfs counts blocks in 32 bits, which a disk of 16 TiB is too large for.

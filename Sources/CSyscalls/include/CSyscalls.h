@@ -192,8 +192,6 @@ int sys_matches(const char *pattern, const void *name, size_t count);
 void sys_ignore_file_size_signal(void);
 // CLOCK_REALTIME in full resolution.
 void sys_now(int64_t *seconds, int32_t *nanoseconds);
-// The same by the clock that the kernel stamps files with.
-void sys_now_of_changes(int64_t *seconds, int32_t *nanoseconds);
 // CLOCK_MONOTONIC in milliseconds, cheap and coarse.
 int64_t sys_coarse_milliseconds(void);
 // CLOCK_REALTIME in seconds, cheap.

@@ -35,14 +35,6 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
     }
 
-    /// The time that a file changed at this moment gets, some milliseconds behind ``now``; cheap.
-    package static var ofChanges: Timestamp {
-        var seconds: Int64 = 0
-        var nanoseconds: Int32 = 0
-        unsafe sys_now_of_changes(&seconds, &nanoseconds)
-        return Timestamp(seconds: seconds, nanoseconds: nanoseconds)
-    }
-
     /// This moment plus `duration`, clamped to what 64 bits can hold.
     package func advanced(by duration: Duration) -> Timestamp {
         let (whole, fraction) = duration.components

@@ -177,7 +177,7 @@ package final class RequestStorage: @unchecked Sendable {
     weak var exchange: Exchange?
     /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     let peer: String
-    /// When its head had come, by the clock of file changes.
+    /// When its head had come.
     let arrived: Timestamp
 
     init(
@@ -197,7 +197,7 @@ package final class RequestStorage: @unchecked Sendable {
         self.scheme = scheme
         self.authority = authority
         self.peer = peer
-        arrived = .ofChanges
+        arrived = .now
     }
 
     /// An admitted request.

@@ -12,7 +12,9 @@ package struct SeenTarget: Sendable {
     ///   - request: the request.
     package init(_ attributes: FileAttributes?, by request: Request) {
         entityTag = attributes?.entityTag
-        isNewer = attributes.map { $0.changed >= request.storage.arrived } ?? false
+        // What came just before the request is never taken for newer: the kernel's own clock for files is some
+        // milliseconds behind.
+        isNewer = attributes.map { $0.changed > request.storage.arrived } ?? false
         self.request = request
     }
 

@@ -270,6 +270,19 @@ def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, f
     assert (server.root / "file").read_bytes() == b"newer"
 
 
+@pytest.mark.parametrize("size", [1_000, 100_000, 200_000])
+def test_who_closes_its_side_behind_two_uploads_has_the_second(serve, size):
+    """To one name, of which the first has just come when the second begins."""
+    server = serve()
+    for number in range(20):
+        with Wire(server) as wire:
+            for letter in (b"a", b"b"):
+                wire.request("PUT", f"/{number}", body=letter * size)
+            wire.socket.shutdown(socket.SHUT_WR)
+            assert [wire.response("PUT").status for _ in range(2)] == [201, 204]
+        assert (server.root / str(number)).read_bytes() == b"b" * size
+
+
 def test_who_closes_its_side_replaces_its_own_files(serve):
     """In a form that is checked as a whole, and has a name twice."""
     server = serve()

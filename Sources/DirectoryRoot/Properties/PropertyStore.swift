@@ -173,7 +173,7 @@ package final class PropertyStore: Sendable {
         } else {
             marker = try mark(now, sidecar: true, lock)
             try sidecar.write(set, for: resource)
-            // Nor here.
+            // The same is true here.
             _ = unsafe sys_remove_attribute(descriptor, Self.attribute)
             noteChange(of: descriptor)
         }

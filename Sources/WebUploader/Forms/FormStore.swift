@@ -163,7 +163,9 @@ final class FormStore: @unchecked Sendable {
     /// Uses the next free name if somebody else has taken this one meanwhile and both files are to be kept.
     private func commit(_ file: Whole) throws -> Stored {
         try file.path.withFreeName(by: file.rule, from: file.number) { path, number in
-            let (seen, own) = (SeenTarget(file.upload.seen, by: request), given[path])
+            let seen = SeenTarget(file.upload.seen, by: request)
+            // Not newer than the form, though it came after it began.
+            let own = given[path]
             let (attributes, created) = try file.upload.commit(to: path) { there in
                 seen.mayBeReplaced(now: there) || own != nil && there?.entityTag == own
             }

@@ -197,6 +197,7 @@ SLOW_DISK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -206,7 +207,10 @@ SLOW_DISK = r"""
 
 static void nap(const char *call) {
     static atomic_int naps;
-    if (strcmp(getenv("SLOW"), call) == 0 && atomic_fetch_add(&naps, 1) == 0) sleep(2);
+    if (strcmp(getenv("SLOW"), call) || atomic_fetch_add(&naps, 1)) return;
+    fputs("sleeping\n", stderr);
+    sleep(2);
+    fputs("awake\n", stderr);
 }
 static int is_large(int file) {
     struct stat info;
@@ -262,9 +266,9 @@ def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, f
     with Wire(server, tls=tls) as wire:
         wire.socket.settimeout(10)
         upload(wire, kind, b"old!" * 300_000)
-        time.sleep(0.5)
-    time.sleep(0.2)
+        wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
     assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status == 204
+    wait_until(lambda: "awake" in server.logged(), "the disk is done")
     wait_until(lambda: re.search(r"(PUT|POST) .* (412|499) ", server.logged()), "the upload has ended")
     time.sleep(0.5)
     assert (server.root / "file").read_bytes() == b"newer"

@@ -63,11 +63,11 @@ def killing(server, call, step, without=()):
 
 
 class Trace:
-    """Counts the system calls of a server while its block runs: `calls`, by name."""
+    """Counts the system calls of a server while its block runs, with these options for strace: `calls`, by name."""
 
-    def __init__(self, server, folder):
+    def __init__(self, server, folder, *options):
         self.place = folder / "trace"
-        self.tracing = traced(server, "-o", str(self.place))
+        self.tracing = traced(server, *options, "-o", str(self.place))
 
     def __enter__(self):
         self.tracing.__enter__()

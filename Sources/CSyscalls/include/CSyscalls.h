@@ -23,6 +23,7 @@
 #include "Sockets.h"
 #include "Confinement.h"
 #include "Memory.h"
+#include "Pipes.h"
 #include "Threads.h"
 #include "DirectWrites.h"
 

@@ -19,6 +19,8 @@ final class ContentWriter {
     private var direct: DirectWriter?
     private var directFrom: Int64
     private var isAsked = false
+    /// Whether the file system, as far as is known, can be written to from a pipe.
+    private var movesPipes = true
 
     /// Space is allocated ahead after the first of these, at most the second in one step; with direct I/O in larger
     /// steps, since an allocation waits for the writes under way.
@@ -97,6 +99,54 @@ final class ContentWriter {
         if behind.follow(to: written, in: descriptor) { try root.requireSpace(for: 0, at: descriptor) }
     }
 
+    /// Whether the next bytes may come through a pipe: not while they are written with direct I/O, or should be.
+    var takesPipes: Bool { movesPipes && direct == nil && !mayGoDirect }
+
+    /// Appends what waits in a pipe, within the kernel; waits for the disk.
+    /// - Parameters:
+    ///   - count: the number of bytes, all of which wait there.
+    ///   - pipe: open for reading, without waiting.
+    ///   - descriptor: of the file, always the same.
+    /// - Throws: as ``write(_:to:)``.
+    func write(_ count: Int, from pipe: Int32, to descriptor: Int32) throws(RootError) {
+        reserve(count, in: descriptor)
+        var rest = count
+        while rest > 0 {
+            let moved = movesPipes ? sys_drain_pipe(pipe, descriptor, written, rest) : -Int(EINVAL)
+            if Self.meansNoPipes(moved) {
+                movesPipes = false
+                rest -= try copy(rest, from: pipe, to: descriptor)
+            } else {
+                let moved = try check(moved, "splice")
+                // If the disk writes nothing and reports no error, this would loop for ever.
+                guard moved > 0 else { throw .noSpace }
+                written += Int64(moved)
+                rest -= moved
+            }
+        }
+        if behind.follow(to: written, in: descriptor) { try root.requireSpace(for: 0, at: descriptor) }
+    }
+
+    /// Whether the file system can't be written to from a pipe.
+    private static func meansNoPipes(_ answer: Int) -> Bool {
+        [EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(Int32(clamping: -answer))
+    }
+
+    /// Appends some of what waits in a pipe by way of this program's memory.
+    /// - Returns: the number of bytes.
+    private func copy(_ most: Int, from pipe: Int32, to descriptor: Int32) throws(RootError) -> Int {
+        var bytes = [UInt8](repeating: 0, count: min(most, 64 << 10))
+        let count = try unsafe check(sys_read(pipe, &bytes, bytes.count), "read")
+        guard count > 0 else { throw .system(errno: EIO, call: "read") }
+        let outcome = unsafe bytes.withUnsafeBytes { bytes in
+            Result { () throws(RootError) in
+                try unsafe writeAll(UnsafeRawBufferPointer(rebasing: bytes[..<count]), to: descriptor, at: &written)
+            }
+        }
+        try outcome.get()
+        return count
+    }
+
     /// Writes all accepted bytes, before the end or when no more may come for a while: the direct writer is returned to
     /// others.
     /// - Parameter descriptor: of the file.
@@ -139,7 +189,11 @@ final class ContentWriter {
     }
 
     private func isWorthGoingDirect(with count: Int) -> Bool {
-        guard isAsked, reserves, let size, count >= Self.leastPiece else { return false }
+        count >= Self.leastPiece && mayGoDirect
+    }
+
+    private var mayGoDirect: Bool {
+        guard isAsked, reserves, let size else { return false }
         return written >= directFrom && size - written >= Self.leastDirect
     }
 

@@ -50,6 +50,20 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
             try self.admit(Int64(bytes.count))
             try unsafe self.writer.write(bytes, to: file.descriptor)
         }
+        tell()
+    }
+
+    package var takesPipes: Bool { writer.takesPipes }
+
+    package func write(_ count: Int, from pipe: Int32) throws(RootError) {
+        try guarded { (file) throws(RootError) in
+            try self.admit(Int64(count))
+            try self.writer.write(count, from: pipe, to: file.descriptor)
+        }
+        tell()
+    }
+
+    private func tell() {
         guard written - told >= Self.toldInterval else { return }
         told = written
         share.root.writes.note(
@@ -62,12 +76,12 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     }
 
     /// The memory for the next bytes; see ``ReceivingPlace``.
-    public func room() -> UnsafeMutableRawBufferPointer? { unsafe writer.room() }
+    package func room() -> UnsafeMutableRawBufferPointer? { unsafe writer.room() }
 
     /// Writes out what is held in memory, since more may take long to come; waits for the disk.
     ///
     /// - Throws: as ``write(_:)-(UnsafeRawBufferPointer)``.
-    public func pause() throws(RootError) {
+    package func pause() throws(RootError) {
         try guarded { (file) throws(RootError) in try self.writer.pause(file.descriptor) }
     }
 

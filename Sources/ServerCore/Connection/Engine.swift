@@ -18,6 +18,7 @@ final class Engine: Sendable {
     let logger: Logger
     let headLimits: HTTP1HeadParser.Limits
     let scratch = ScratchBuffers()
+    let pipes = KernelPipes()
     let memory: MemoryBudgets
     /// The rate limit of all connections together.
     private let rate: RateBucket?

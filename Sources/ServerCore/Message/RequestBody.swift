@@ -125,12 +125,25 @@ public struct RequestBody: AsyncSequence, Sendable {
     /// Passes the whole rest of the body to `consume`, piece by piece, in the most direct way from the socket.
     ///
     /// Runs on a thread of the I/O pool, where `consume` may wait for the disk. A piece is valid only within the call.
-    /// - Parameters:
-    ///   - place: where pieces may be received, asked before each; nil for nowhere.
-    ///   - consume: called with each piece.
+    /// - Parameter consume: called with each piece.
     /// - Throws: what `consume` throws, or ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
-    public func forEachPiece(
-        at place: (any ReceivingPlace)? = nil, _ consume: (UnsafeRawBufferPointer) throws -> Void
+    public func forEachPiece(_ consume: (UnsafeRawBufferPointer) throws -> Void) async throws {
+        try unsafe await receive(at: nil, consume)
+    }
+
+    /// Writes the whole body to `upload`, in the most direct way from the socket to the file.
+    /// - Throws: what the upload throws, or ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
+    public func copy(to upload: PendingUpload) async throws {
+        try unsafe await receive(at: upload) { piece in try unsafe upload.write(piece) }
+    }
+
+    /// Receives the whole rest of the body.
+    /// - Parameters:
+    ///   - place: where pieces may be received; nil for nowhere.
+    ///   - consume: called with each piece that was not written to the place by other means.
+    /// - Throws: what `consume` and the place throw, or ``HTTPError``.
+    private func receive(
+        at place: (any ReceivingPlace)?, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
         guard let pipe else { return try coding.checkEmpty() }
         if case .identity = coding {
@@ -145,12 +158,6 @@ public struct RequestBody: AsyncSequence, Sendable {
             }
         }
         for try await bytes in self { try unsafe bytes.withUnsafeBytes(consume) }
-    }
-
-    /// Writes the whole body to `upload`, in the most direct way from the socket to the file.
-    /// - Throws: what the upload throws, or ``HTTPError`` when the peer disconnects, is too slow, or sends too much.
-    public func copy(to upload: PendingUpload) async throws {
-        try unsafe await forEachPiece(at: upload) { piece in try unsafe upload.write(piece) }
     }
 }
 

@@ -15,11 +15,14 @@ from wire import ConnectionClosed, ask
 
 FAILED = "a system call failed"
 OLD, NEW = b"old" * 5_000, b"new" * 7_000
+# Moves from the socket to the file within the kernel.
+LONG = b"long" * 100_000
 SET = '<propertyupdate xmlns="DAV:"><set><prop><{0} xmlns="urn:t">{1}</{0}></prop></set></propertyupdate>'
 FORM = b'--x\r\nContent-Disposition: form-data; name="files"; filename="new"\r\n\r\n' + NEW + b"\r\n--x--\r\n"
 
 CHANGES = {
     "create": ("PUT", "/new", ["If-None-Match: *"], NEW),
+    "create-long": ("PUT", "/new", ["If-None-Match: *"], LONG),
     "replace": ("PUT", "/file", [], NEW),
     "replace-same": ("PUT", "/file", ["If-Match: *"], NEW),
     "form": ("POST", "/tree/", ["Content-Type: multipart/form-data; boundary=x"], FORM),
@@ -35,7 +38,7 @@ CHANGES = {
 # injected.
 CALLS = {
     "copy_file_range", "fallocate", "fchmod", "fcntl", "fgetxattr", "fsetxattr", "fstatfs", "fsync", "ftruncate", "getdents64", "getxattr",
-    "linkat", "lseek", "mkdirat", "openat", "openat2", "pread64", "pwrite64", "readlinkat", "renameat", "renameat2", "setxattr", "statx",
+    "linkat", "lseek", "mkdirat", "openat", "openat2", "pread64", "pwrite64", "readlinkat", "renameat", "renameat2", "setxattr", "splice", "statx",
     "sync_file_range", "unlinkat", "utimensat",
 }
 

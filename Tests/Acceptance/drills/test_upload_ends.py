@@ -196,6 +196,7 @@ def test_a_killed_server_leaves_no_lock_without_its_file(serve, call):
 SLOW_DISK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,6 +226,10 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off_t start) {
     return OWN(pwrite64)(file, bytes, count, start);
 }
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t start) { return pwrite64(file, bytes, count, start); }
+ssize_t splice(int from, off64_t *start, int to, off64_t *offset, size_t count, unsigned flags) {
+    if (offset && count >= 10000) nap("write");
+    return OWN(splice)(from, start, to, offset, count, flags);
+}
 int fsync(int file) {
     if (is_large(file)) nap("fsync");
     return OWN(fsync)(file);

@@ -270,6 +270,24 @@ def test_calls_of_a_put_over_a_file_in_memory(memory, serve, folder):
     assert total(calls) <= FAST_REPLACING_CALLS, calls
 
 
+@pytest.mark.parametrize("refused", [None, "1+", "2"], ids=["possible", "refused-by-the-socket", "refused-by-the-file"])
+def test_calls_of_a_long_upload(memory, serve, folder, refused):
+    """It moves to the file within the kernel, where both ends allow that; else it arrives all the same."""
+    server = serve("-q", "--io-threads", "1", root=memory)
+    content = os.urandom(1 << 25)
+    options = ["-e", f"inject=splice:error=EINVAL:when={refused}"] if refused else []
+    with Wire(server) as wire, Trace(server, folder, *options) as trace:
+        assert wire.ask("PUT", "/new", body=content).status == 201
+        assert wire.ask("PUT", "/new", body=content).status == 204
+    assert (server.root / "new").read_bytes() == content
+    calls = trace.each(1)
+    copied = calls.get("recvfrom", 0) + calls.get("pwrite64", 0)
+    if refused:
+        assert copied > 20, calls
+    else:
+        assert copied <= 4 and 0 < calls["splice"] < 3_000, calls
+
+
 @pytest.mark.parametrize("memory, least, most", [("600K", 8, 32), ("100K", 50, 200)], ids=["for one", "for none"])
 def test_calls_of_a_long_upload_over_tls(serve, folder, memory, least, most):
     """Much is read at once, if there is memory for that; the connection gives it back at its end."""

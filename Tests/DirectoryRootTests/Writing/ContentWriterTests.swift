@@ -61,6 +61,26 @@ import Testing
         var likesDirectWrites: Bool { sys_likes_direct_writes(file.descriptor) == 1 }
     }
 
+    private final class Pipe {
+        let input: Int32
+        let output: Int32
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            try check(sys_pipe(1 << 20, &ends), "pipe2")
+            (output, input) = (ends[0], ends[1])
+        }
+
+        deinit {
+            _ = sys_close(input)
+            _ = sys_close(output)
+        }
+
+        func put(_ bytes: [UInt8]) throws {
+            try #require(sys_write(input, bytes, bytes.count) == bytes.count)
+        }
+    }
+
     @Test("Pieces of any size", arguments: [128 << 10, 300_001, 512 << 10, 2 << 20, 5 << 20], [false, true])
     func pieces(_ length: Int, inPlace: Bool) throws {
         let writing = try Writing()
@@ -88,6 +108,39 @@ import Testing
         }
         try writing.writer.finish(writing.file.descriptor)
         #expect(try writing.content == Array(Self.content.prefix(count)))
+    }
+
+    @Test(
+        "Pieces through a pipe, also where the file can't be written to from one",
+        arguments: [4_096, 100_001, 900_000], [false, true])
+    func piped(_ length: Int, isRefused: Bool) throws {
+        let writing = try Writing(size: 1 << 20)
+        let pipe = try Pipe()
+        // Linux splices to no file that is open for appending.
+        let file = try Descriptor(
+            sys_reopen(writing.file.descriptor, O_RDWR | (isRefused ? O_APPEND : 0)), "open")
+        let content = Self.content.prefix(1 << 20)
+        for start in stride(from: 0, to: content.count, by: length) {
+            let piece = content[start..<min(start + length, content.count)]
+            #expect(writing.writer.takesPipes == (start == 0 || !isRefused))
+            try pipe.put(Array(piece))
+            try writing.writer.write(piece.count, from: pipe.output, to: file.number)
+        }
+        try writing.writer.finish(file.number)
+        #expect(writing.writer.written == Int64(content.count))
+        #expect(try writing.content == Array(content))
+    }
+
+    @Test("What the disk has against bytes from a pipe is said")
+    func refusedFromPipe() throws {
+        let writing = try Writing()
+        let pipe = try Pipe()
+        let unwritable = try Descriptor(sys_reopen(writing.file.descriptor, O_RDONLY), "open")
+        try pipe.put([1, 2, 3])
+        #expect(throws: RootError.self) {
+            try writing.writer.write(3, from: pipe.output, to: unwritable.number)
+        }
+        #expect(writing.writer.written == 0)
     }
 
     @Test("There are some for all who come, one after the other, and few at a time")

@@ -38,20 +38,8 @@ extension Exchange {
         var scratch: ScratchBuffers.Scratch?
         defer { giveBack(&scratch) }
         while !reader.isDone {
-            let buffer: UnsafeMutableRawBufferPointer
-            if reader.isPlain, !pace.isLimited, let room = unsafe place?.room() {
-                // At most as much at once as for any other body: the loop may have to wait for the lease.
-                unsafe buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: room.prefix(ScratchBuffers.size))
-            } else {
-                let taken = scratch ?? engine.scratch.take()
-                scratch = taken
-                unsafe buffer = unsafe taken.bytes
-            }
-            // What is received at once has to be paid for before anybody else has a turn.
-            switch try unsafe lease.look(into: buffer, limit: min(reader.wanted, Int64(pace.piece))) {
+            switch try unsafe receiveOnce(lease, &reader, at: place, &scratch, consume) {
             case .bytes(let count):
-                engine.counters.received(count)
-                try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
                 burst += count
                 let isLong = burst > 8 * 1_024 * 1_024
                 guard isLong || pace.isLimited else { continue }
@@ -78,6 +66,54 @@ extension Exchange {
                 throw HTTPError.bodyBrokenOff
             }
         }
+    }
+
+    /// Receives what is available, and passes it on unless the loop had read it.
+    private func receiveOnce(
+        _ lease: SocketLease, _ reader: inout LeasedBody, at place: (any ReceivingPlace)?,
+        _ scratch: inout ScratchBuffers.Scratch?, _ consume: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> SocketLease.Look {
+        let isFree = reader.isPlain && !pace.isLimited
+        let buffer: UnsafeMutableRawBufferPointer
+        if isFree, let room = unsafe place?.room() {
+            // At most as much at once as for any other body: the loop may have to wait for the lease.
+            unsafe buffer = unsafe UnsafeMutableRawBufferPointer(rebasing: room.prefix(ScratchBuffers.size))
+        } else if isFree, let place, place.takesPipes, let pipe = engine.pipes.take() {
+            return try move(lease, &reader, through: pipe, to: place)
+        } else {
+            let taken = scratch ?? engine.scratch.take()
+            scratch = taken
+            unsafe buffer = unsafe taken.bytes
+        }
+        // What is received at once has to be paid for before anybody else has a turn.
+        let count = Int(min(Int64(buffer.count), reader.wanted, Int64(pace.piece)))
+        let look = try lease.look { socket in unsafe sys_recv(socket, buffer.baseAddress, count) }
+        if case .bytes(let count) = look {
+            engine.counters.received(count)
+            try unsafe reader.take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), consume)
+        }
+        return look
+    }
+
+    /// The same within the kernel: nothing is copied into this program.
+    private func move(
+        _ lease: SocketLease, _ reader: inout LeasedBody, through pipe: KernelPipe, to place: any ReceivingPlace
+    ) throws -> SocketLease.Look {
+        let count = Int(min(Int64(ScratchBuffers.size), reader.wanted))
+        let look = try lease.look { socket in
+            let moved = sys_fill_pipe(socket, pipe.input, count)
+            guard [sys_invalid, sys_no_call, sys_not_permitted].contains(Int32(clamping: -moved)) else { return moved }
+            engine.pipes.refuse()
+            return -Int(sys_again)
+        }
+        if case .bytes(let count) = look {
+            engine.counters.received(count)
+            reader.pass(count)
+            // If this fails, the pipe is not empty, and is released.
+            try place.write(count, from: pipe.output)
+        }
+        engine.pipes.giveBack(pipe)
+        return look
     }
 
     /// Waits until received bytes are paid for, within the connection's rate limits.

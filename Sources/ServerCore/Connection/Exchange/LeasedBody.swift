@@ -28,6 +28,12 @@ struct LeasedBody {
         return .max
     }
 
+    /// Counts bytes of a plain body that were passed on by other means; no more than ``wanted``.
+    mutating func pass(_ count: Int) {
+        let remaining = wanted - Int64(count)
+        incoming = remaining > 0 ? .counted(remaining) : .none
+    }
+
     mutating func take(
         _ bytes: UnsafeRawBufferPointer, _ consume: (UnsafeRawBufferPointer) throws -> Void
     ) throws {

@@ -11,7 +11,7 @@ import Synchronization
 final class SocketLease: Sendable {
     /// The result of one attempt to receive.
     enum Look {
-        /// This many bytes were received into the buffer.
+        /// This many bytes were received by the task.
         case bytes(Int)
         /// The loop had read these bytes.
         case mail([UInt8])
@@ -58,13 +58,16 @@ final class SocketLease: Sendable {
     // MARK: The task's side
 
     /// Receives what is available, without waiting.
-    func look(into buffer: UnsafeMutableRawBufferPointer, limit: Int64) throws(HTTPError) -> Look {
+    /// - Parameter receive: receives from the given socket; returns how many bytes, 0 at the end, or `-errno`.
+    /// - Returns: what was found; `bytes` is what `receive` has received.
+    /// - Throws: why the body was given up.
+    func look(_ receive: (Int32) -> Int) throws(HTTPError) -> Look {
         let found = state.withLock { state -> Result<Look, HTTPError> in
             if !state.mail.isEmpty { return .success(.mail(state.mail.removeFirst())) }
             if let failure = state.failure { return .failure(failure) }
             if state.isAtEnd { return .success(.end) }
             if state.loopReads { return .success(.nothing) }
-            let count = unsafe sys_recv(socket, buffer.baseAddress, Int(min(Int64(buffer.count), limit)))
+            let count = receive(socket)
             if count > 0 {
                 state.received &+= Int64(count)
                 return .success(.bytes(count))

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// Moving bytes from a socket to a file within the kernel, through a pipe, with Linux's splice(2). Returns -errno, -ENOSYS
+// if the system has none.
+
+/// Opens a pipe whose reads and writes never wait, with room for `size` bytes in full pages: `ends[0]` to take them out,
+/// `ends[1]` to put them in.
+int sys_pipe(size_t size, int ends[2]);
+
+/// Moves what a socket has received, `count` bytes at most, into an empty pipe. Returns how many; 0 at the end of the
+/// stream; -EAGAIN when there is nothing; -EINVAL for a socket of a kind that has no such way.
+ssize_t sys_fill_pipe(int socket, int pipe, size_t count);
+
+/// Writes what waits in a pipe, `count` bytes at most, to a file from this offset on. Returns how many; -EINVAL for a
+/// file system that has no such way.
+ssize_t sys_drain_pipe(int pipe, int file, int64_t offset, size_t count);

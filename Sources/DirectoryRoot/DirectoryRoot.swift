@@ -33,6 +33,7 @@ public final class DirectoryRoot: Sendable {
     let writes = WritesUnderWay()
     let directWriters = DirectWriters()
     let arrivals: Arrivals
+    package let recentCommits = RecentCommits()
     /// Whether the last ``Share/writeAtOnce(_:_:replacing:modified:)`` met a name that was taken.
     let meetsTakenNames = Atomic<Bool>(false)
 

@@ -22,6 +22,8 @@ public struct Share: Sendable {
     public var user: String?
     /// The client's address, which identifies a requester without a name; nil when unknown.
     package var peer: String?
+    /// Tells what one requester does, one after the other, from what others do meanwhile; 0 when that is unknown.
+    package var origin: UInt64 = 0
     /// Whether the number of downloads is limited and each one counted: then nothing is read that was not asked for.
     package var countsDownloads = false
     /// Lock tokens submitted with the request, already matched with the resources they were submitted for.

@@ -128,7 +128,9 @@ extension Share {
             }
             throw error
         }
-        noteArrival((try? file.status()).flatMap { FileAttributes($0) }, at: location.path)
+        let arrived = (try? file.status()).flatMap { FileAttributes($0) }
+        if let arrived { root.recentCommits.note(arrived.entityTag, by: origin) }
+        noteArrival(arrived, at: location.path)
         return old == nil
     }
 

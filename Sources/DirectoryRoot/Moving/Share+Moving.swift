@@ -165,7 +165,9 @@ extension Share {
         didMove(from.path, from.status, to: to.path, replacing: to.status)
         let moved = from.status
         if moved?.isDirectory == true { root.farMounts.didRenameFolder() }
-        noteArrival(moved.flatMap { FileAttributes($0) }, at: to.path)
+        let arrived = moved.flatMap { FileAttributes($0) }
+        if let arrived { root.recentCommits.note(arrived.entityTag, by: origin) }
+        noteArrival(arrived, at: to.path)
         guard root.policy.waitsForDisk else { return }
         let isFolder = from.status?.isDirectory == true
         try syncDirectory(of: to, kept, atOnce: isFolder)

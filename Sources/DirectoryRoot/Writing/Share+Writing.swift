@@ -175,6 +175,7 @@ extension Share {
             if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
         let kept = try replace(&location, by: file)
+        root.recentCommits.note(attributes.entityTag, by: origin)
         if let old, mayHaveProperties { forgetProperties(of: old) }
         if root.policy.waitsForDisk {
             try syncDirectory(of: location, kept, having: file.descriptor)

@@ -120,6 +120,7 @@ extension Share {
             try file.keepPermissions(of: old, where: status, hasAccessList: true)
         }
         try file.place(at: location, of: root)
+        root.recentCommits.note(attributes.entityTag, by: origin)
         noteArrival(attributes, at: location.path)
         return (attributes, location.status == nil)
     }

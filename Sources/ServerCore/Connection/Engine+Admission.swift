@@ -5,7 +5,7 @@ extension Engine {
     /// The head as the access control sees it: with the real client's data, if a trusted proxy supplies it.
     /// - Throws: 413 when it announces a larger body than is allowed.
     func view(
-        of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String
+        of head: RequestHead, _ target: RequestTarget, peer: String, scheme: String, _ arrival: RequestArrival
     ) throws(HTTPError) -> RequestHeadView {
         if let limit = limits.bodyBytes, let length = head.contentLength, length > limit {
             throw HTTPError.bodyTooLarge
@@ -16,7 +16,7 @@ extension Engine {
         if !proxies.isEmpty { client = proxies.client(of: client, fields: RequestFields(head: head)) }
         return RequestHeadView(
             head: head, method: head.method, target: target, authority: client.authority, scheme: client.scheme,
-            peer: client.address)
+            peer: client.address, arrival: arrival)
     }
 
     /// Resolves off the event loop what an admission left open, in as many steps as it takes.

@@ -50,6 +50,8 @@ extension Engine {
     func request(
         _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody
     ) -> Request {
+        var share = share
+        share.origin = view.arrival.origin
         let request = Request(
             storage: RequestStorage(view, share: share, prefix: prefix, path: path, body: body, io: io))
         if root.hasFarMounts { assignPool(to: request) }

@@ -177,12 +177,13 @@ package final class RequestStorage: @unchecked Sendable {
     weak var exchange: Exchange?
     /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     let peer: String
-    /// When its head had come.
-    let arrived: Timestamp
+    /// When and from where it came.
+    let arrival: RequestArrival
 
     init(
         head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,
-        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String, peer: String = ""
+        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String, peer: String = "",
+        arrival: RequestArrival = RequestArrival()
     ) {
         self.head = head
         self.method = method
@@ -197,7 +198,7 @@ package final class RequestStorage: @unchecked Sendable {
         self.scheme = scheme
         self.authority = authority
         self.peer = peer
-        arrived = .now
+        self.arrival = arrival
     }
 
     /// An admitted request.
@@ -216,7 +217,7 @@ package final class RequestStorage: @unchecked Sendable {
             head: view.head, method: view.method, path: path,
             hasTrailingSlash: RequestTarget.meansFolder(view.target.path),
             query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: io,
-            prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer)
+            prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer, arrival: view.arrival)
     }
 
     /// The same with another view of the share, or with the path as the disk has it.
@@ -235,7 +236,7 @@ package final class RequestStorage: @unchecked Sendable {
         authority = other.authority
         exchange = other.exchange
         peer = other.peer
-        arrived = other.arrived
+        arrival = other.arrival
     }
 }
 

@@ -3,8 +3,8 @@ package import DirectoryRoot
 /// What was at an upload's target when a request began.
 package struct SeenTarget: Sendable {
     private let entityTag: EntityTag?
-    /// Whether it came after the request: the disk, or a thread for it, can have been waited for.
-    private let isNewer: Bool
+    /// Whether, by its times, it came after the request: the disk, or a thread for it, can have been waited for.
+    private let seemsNewer: Bool
     private let request: Request
 
     /// - Parameters:
@@ -12,14 +12,23 @@ package struct SeenTarget: Sendable {
     ///   - request: the request.
     package init(_ attributes: FileAttributes?, by request: Request) {
         entityTag = attributes?.entityTag
+        let arrival = request.storage.arrival
         // What came just before the request is never taken for newer: the kernel's own clock for files is some
-        // milliseconds behind.
-        isNewer = attributes.map { $0.changed > request.storage.arrived } ?? false
+        // milliseconds behind. A time that is still to come tells of another clock.
+        seemsNewer = attributes.map { $0.changed > arrival.time && $0.changed <= .now } ?? false
         self.request = request
     }
 
     /// Whether the upload may take the place of what is `there`; see ``Request/mayBeForsaken``.
     package func mayBeReplaced(now there: FileAttributes?) -> Bool {
-        !request.mayBeForsaken || !isNewer && there?.entityTag == entityTag
+        guard request.mayBeForsaken else { return true }
+        let arrival = request.storage.arrival
+        if let there,
+            let isNewer = request.share.root.recentCommits.hasCome(
+                there.entityTag, after: arrival.moment, exceptFrom: arrival.origin)
+        {
+            return !isNewer
+        }
+        return !seemsNewer && there?.entityTag == entityTag
     }
 }

@@ -110,6 +110,8 @@ package struct RequestHeadView: Sendable {
     package let scheme: String
     /// The client's numeric address, as far as it is trusted; `unix` for a Unix-domain socket.
     package let peer: String
+    /// When and from where it came.
+    package var arrival = RequestArrival()
 
     /// The header fields.
     package var fields: RequestFields { RequestFields(head: head) }

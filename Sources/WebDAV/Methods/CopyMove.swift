@@ -52,11 +52,13 @@ extension DAVRequest {
         guard target != path else {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
-        let isLong = try await onDisk { isLong($0, target) }
+        let (isLong, seen) = try await onDisk { share in
+            (isLong(share, target), SeenTarget(try? share.attributes(of: target), by: request))
+        }
         return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
             if request.hasTrailingSlash { try requireFolderBehindSlash(share.attributes(of: path)) }
             do {
-                let result = try run(share, target, overwrite.isAllowed ? .anything : .nothing)
+                let result = try run(share, target, overwrite.isAllowed ? .when(seen.mayBeReplaced) : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }
                 return Response(result.created ? .created : .noContent)
             } catch RootError.exists {

@@ -120,6 +120,9 @@ extension UploaderHandler {
         let place = try? metadata.target { _ in false }
         let io = place.map { request.io(for: $0) } ?? request.io
         try io.requireAnswering()
+        let before = try await seenTarget(request, io: io) {
+            try metadata.target(isFolder: request.share.isFolder)
+        }
         // All bytes of all parts are copied.
         let upload = try await io.walk { [notes] () throws -> ResumableUpload in
             let spec = UploadSpec(
@@ -133,7 +136,9 @@ extension UploaderHandler {
             }
         }
         let answer: ResponseFields = ["Location": uploadAddress(upload.id, request)]
-        return try await orForgetting(upload, request) { try await answerTus(request, upload, .created, answer) }
+        return try await orForgetting(upload, request) {
+            try await answerTus(request, upload, .created, answer, before: before)
+        }
     }
 
     /// Core: PATCH.

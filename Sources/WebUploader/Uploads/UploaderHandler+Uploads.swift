@@ -97,9 +97,16 @@ extension UploaderHandler {
         if let length = upload.record.length, let coming = request.body.length, coming < length - upload.offset {
             return nil
         }
-        let io = request.io(finishing: upload)
+        return try await seenTarget(request, io: request.io(finishing: upload)) { path }
+    }
+
+    /// The same for an upload that is not there yet.
+    func seenTarget(
+        _ request: Request, io: IOPool, at path: @escaping @Sendable () throws -> SharePath
+    ) async throws -> SeenTarget? {
         guard (try? io.requireAnswering()) != nil else { return nil }
         return try await io.run(isCancellable: false) {
+            let path = try path()
             do throws(RootError) {
                 return SeenTarget(try request.share.attributes(of: path), by: request)
             } catch {

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import ctypes
 import hashlib
 import os
 import re
@@ -241,6 +242,13 @@ int fdatasync(int file) {
 """
 
 
+def slow(folder, call):
+    """The environment of a server whose disk is slow in this place."""
+    (folder / "slow.c").write_text(SLOW_DISK)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True)
+    return {"LD_PRELOAD": str(folder / "slow.so"), "SLOW": call}
+
+
 def upload(wire, kind, content):
     """Sends a whole upload to /file, in one of the four ways."""
     boundary = "Content-Type: multipart/form-data; boundary=B"
@@ -256,17 +264,15 @@ def upload(wire, kind, content):
         case "draft": wire.request("PUT", "/file", "Upload-Complete: ?1", body=content)
 
 
-@pytest.mark.parametrize("slow, tls", [("look", None), ("write", None), ("write", True), ("fsync", None)])
+@pytest.mark.parametrize("call, tls", [("look", None), ("write", None), ("write", True), ("fsync", None)])
 @pytest.mark.parametrize("kind", ["PUT", "form", "tus", "draft"])
-def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, folder, kind, tls, slow):
+def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, folder, kind, tls, call):
     """A client that gives up waiting for the disk, and sends something newer on another connection.
 
     With a slow write, the end of its connection waits in the socket, behind the rest of the upload.
     """
-    (folder / "slow.c").write_text(SLOW_DISK)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True)
-    server = serve(*(["--fsync"] if slow == "fsync" else []), *(["--tls-self-signed"] if tls else []),
-                   environment={"LD_PRELOAD": str(folder / "slow.so"), "SLOW": slow})
+    server = serve(*(["--fsync"] if call == "fsync" else []), *(["--tls-self-signed"] if tls else []),
+                   environment=slow(folder, call))
     (server.root / "file").write_bytes(b"first")
     with Wire(server, tls=tls) as wire:
         wire.socket.settimeout(10)
@@ -277,6 +283,94 @@ def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, f
     wait_until(lambda: re.search(r"(PUT|POST) .* (412|499) ", server.logged()), "the upload has ended")
     time.sleep(0.5)
     assert (server.root / "file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("kind", ["COPY", "final"])
+def test_what_is_put_together_for_who_has_gone_replaces_nothing_that_came_later(serve, folder, kind):
+    """Of what the server has already: a copy, and an upload of parts."""
+    server = serve("--fsync", environment=slow(folder, "fsync"))
+    (server.root / "file").write_bytes(b"first")
+    (server.root / "source").write_bytes(b"old!" * 300_000)
+    with Wire(server) as wire:
+        if kind == "COPY":
+            wire.request("COPY", "/source", "Destination: /file")
+        else:
+            tus = ["Tus-Resumable: 1.0.0"]
+            parts = [wire.ask("POST", "/.shareserve/uploads", *tus, "Upload-Concat: partial", "Upload-Length: 600000",
+                              "Content-Type: application/offset+octet-stream", body=bytes(600_000)) for _ in range(2)]
+            assert [part.status for part in parts] == [201, 201]
+            addresses = " ".join(part["location"] for part in parts)
+            name, rule = (base64.b64encode(text).decode() for text in (b"file", b"replace"))
+            wire.request("POST", "/.shareserve/uploads", *tus, f"Upload-Concat: final;{addresses}",
+                         f"Upload-Metadata: filename {name},conflict {rule}", body=b"")
+        wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
+    assert ask(server, "PUT", "/file", body=b"newer").status == 204
+    wait_until(lambda: re.search(r"(COPY|POST) .* (412|499) ", server.logged()), "the other one has ended")
+    assert (server.root / "file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_who_has_gone_while_its_password_is_checked_replaces_nothing_that_came_later(serve, size):
+    library = ctypes.CDLL("libcrypt.so.1")
+    library.crypt.restype = ctypes.c_char_p
+    hashed = library.crypt(b"secret", b"$6$rounds=3000000$saltsalt").decode()
+    server = serve("--auth", f"anna:{hashed}@/:rw", "--auth", "bert:secret@/:rw")
+    (server.root / "file").write_bytes(b"first")
+
+    def credentials(user):
+        return "Authorization: Basic " + base64.b64encode(f"{user}:secret".encode()).decode()
+
+    # Bert's password is known from now on.
+    assert ask(server, "PROPFIND", "/", "Depth: 0", credentials("bert")).status == 207
+    with Wire(server) as wire:
+        wire.request("PUT", "/file", credentials("anna"), body=b"x" * size)
+        time.sleep(0.1)
+    assert ask(server, "PUT", "/file", credentials("bert"), body=b"newer").status == 204
+    assert "anna" not in server.logged(), "checking takes longer"
+    wait_until(lambda: re.search(r"anna PUT .* (412|499) ", server.logged()), "the other one has ended")
+    assert (server.root / "file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_who_has_gone_behind_an_upload_replaces_nothing_that_came_later(serve, folder, size):
+    """By another upload behind it on the same connection."""
+    server = serve("--fsync", environment=slow(folder, "fsync"))
+    (server.root / "file").write_bytes(b"first")
+    with Wire(server) as wire:
+        wire.request("PUT", "/other", body=b"x" * 1_200_000)
+        wire.request("PUT", "/file", body=b"x" * size)
+        wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
+    assert ask(server, "PUT", "/file", body=b"newer").status == 204
+    wait_until(lambda: len(re.findall(r"PUT /", server.logged())) == 3, "the others have ended")
+    assert (server.root / "file").read_bytes() == b"newer"
+
+
+CLOCK_BEHIND = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    int answer = ((typeof(&clock_gettime))dlsym(RTLD_NEXT, "clock_gettime"))(clock, now);
+    if (clock == CLOCK_REALTIME) now->tv_sec -= 3600;
+    return answer;
+}
+"""
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_who_closes_its_side_replaces_what_another_clock_has_dated(serve, folder, size):
+    """As that of a file server whose clock is ahead, or this one's before it was set back."""
+    (folder / "clock.c").write_text(CLOCK_BEHIND)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "clock.so", folder / "clock.c"], check=True)
+    server = serve(environment={"LD_PRELOAD": str(folder / "clock.so")})
+    for name in ("new", "there"):
+        if name == "there":
+            (server.root / name).write_bytes(b"first")
+        for status in ([201, 204] if name == "new" else [204, 204]):
+            with Wire(server) as wire:
+                wire.request("PUT", f"/{name}", body=b"x" * size)
+                wire.socket.shutdown(socket.SHUT_WR)
+                assert wire.response("PUT").status == status
 
 
 @pytest.mark.parametrize("size", [1_000, 100_000, 200_000])

@@ -15,7 +15,7 @@ extension HTTP1Connection {
         guard isBodyDone, inbound.readableBytes > Self.readAhead, phase != .closed else { return }
         // A copy: a slice would keep the whole buffer.
         inbound = ByteBuffer(bytes: inbound.readableBytesView.prefix(Self.readAhead))
-        isInputClosed = true
+        endInput()
     }
 
     /// Counts received bytes of a body that its reader has not asked for.

@@ -74,7 +74,9 @@ extension HTTP1Connection {
         guard !target.isAsterisk || method == .options else {
             throw HTTPError(.badRequest, "“*” is an address for OPTIONS only.")
         }
-        let view = try engine.view(of: head, target, peer: peer, scheme: isSecure ? "https" : "http")
+        // What is read after the end of the input was sent before it.
+        let arrival = inputEnd ?? RequestArrival(from: origin)
+        let view = try engine.view(of: head, target, peer: peer, scheme: isSecure ? "https" : "http", arrival)
         self.view = view
         dispatch(engine.access.admit(view), view)
     }

@@ -42,7 +42,11 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var view: RequestHeadView?
     var phase = Phase.head
     var hasReadPending = false
-    var isInputClosed = false
+    var isInputClosed: Bool { inputEnd != nil }
+    /// When the input ended; nil while it has not.
+    private(set) var inputEnd: RequestArrival?
+    /// See ``RequestArrival/origin``.
+    let origin = RequestArrival.newOrigin()
     var incoming = IncomingBody.none
     var pipe: BodyPipe?
     /// Set while the body's task receives from the socket itself.
@@ -215,11 +219,15 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
         guard case .some(ChannelEvent.inputClosed) = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
-        isInputClosed = true
+        endInput()
         exchange?.noteInputEnd()
         hasReadPending = false
         if let lease { return lease.deliverEnd() }
         work()
+    }
+
+    func endInput() {
+        if inputEnd == nil { inputEnd = RequestArrival(from: origin) }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -17,7 +17,9 @@ extension HTTP2Stream {
             guard !engine.isShuttingDown else {
                 throw HTTPError.shuttingDown
             }
-            let view = try engine.view(of: head, target, peer: peer, scheme: "https")
+            // Streams run beside each other: each is an origin of its own.
+            let arrival = RequestArrival(from: RequestArrival.newOrigin())
+            let view = try engine.view(of: head, target, peer: peer, scheme: "https", arrival)
             self.view = view
             dispatch(engine.access.admit(view), view)
         } catch {

@@ -15,8 +15,8 @@ public struct Limits: Sendable {
     /// The most bytes of partly received heads, XML, JSON and small files in memory, for all requests together; 503
     /// beyond that.
     ///
-    /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half as much for
-    /// what long uploads over HTTP/2 may have in transit, and what is read at once of those over TLS.
+    /// The first 4 KiB of each are not counted. As much again is for the names of files in forms, and half as much each
+    /// for what long uploads over HTTP/2 may have in transit, and for what is read at once of those over TLS.
     public var requestMemory = UsableMemory.part(32 << 20, oneIn: 32)
     /// The most bytes in memory of responses that their clients are slow to take, for all connections together.
     ///

@@ -1,5 +1,6 @@
 """HTTP/2 connections as they live and end: beside one that idles, a fault, a shut-down. RFC 9113."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -747,3 +748,22 @@ def test_who_reads_nothing_may_ask_for_much(unread):
     assert {unread.status(stream) for stream in streams} == {"200"}
     assert len({bytes(unread.bodies[stream]) for stream in streams}) == 1
     assert unread.status(3) == "200" and len(unread.bodies[3]) == FILM
+
+
+def test_idle_connections_keep_no_window_from_others(serve):
+    """Memory for what they once brought over TLS stays theirs until they end."""
+    server = serve("-q", "--tls-self-signed", "--max-request-memory", "1M")
+    with contextlib.ExitStack() as stack:
+        for number in range(4):
+            wire = stack.enter_context(Wire(server, tls=True))
+            assert wire.ask("PUT", f"/{number}", body=bytes(200_000)).status == 201
+        client = Client(server)
+        client.begin(1, "PUT", "/new", ("content-length", "2000000"), flags=BEGUN)
+        for _ in range(5):
+            client.data(1, bytes(13_107))
+        granted = 0
+        while granted < 200_000:
+            frame = client.next()
+            assert frame is not None
+            if isinstance(frame, WindowUpdateFrame) and frame.stream_id == 1:
+                granted += frame.window_increment

@@ -15,7 +15,7 @@ extension HTTP1Connection {
     func widenReads() {
         if heldWide == 0 {
             let cost = Self.wideRead + 128 * 1_024
-            guard engine.memory.windows.change(from: 0, to: cost) else { return }
+            guard engine.memory.wideReads.change(from: 0, to: cost) else { return }
             heldWide = cost
         }
         readsWide = true
@@ -33,7 +33,7 @@ extension HTTP1Connection {
 
     /// Gives back the memory at the end of the connection.
     func releaseWide() {
-        _ = engine.memory.windows.change(from: heldWide, to: 0)
+        _ = engine.memory.wideReads.change(from: heldWide, to: 0)
         heldWide = 0
     }
 

@@ -8,9 +8,11 @@ struct MemoryBudgets: Sendable {
     let unaskedBodies: ByteBudget
     /// For received parts of bodies that wait to be read.
     let waitingBodies: SoftByteBudget
-    /// For the parts of long bodies that HTTP/2 clients may send before any of it is read, and for larger reads of those
-    /// that come over TLS.
+    /// For the parts of long bodies that HTTP/2 clients may send before any of it is read.
     let windows: ByteBudget
+    /// For larger reads of long bodies that come over TLS, and what TLS keeps of them: separate, since idle connections
+    /// keep it.
+    let wideReads: ByteBudget
     /// For responses built in memory: on HTTP/1, and on HTTP/2 those that wait for a rate limit.
     let answers: SoftByteBudget
     /// For what waits above the socket, on TLS and HTTP/2, including file contents.
@@ -23,6 +25,7 @@ struct MemoryBudgets: Sendable {
         unaskedBodies = ByteBudget(limits.answerMemory)
         waitingBodies = SoftByteBudget(limits.answerMemory)
         windows = ByteBudget(limits.requestMemory / 2)
+        wideReads = ByteBudget(limits.requestMemory / 2)
         answers = SoftByteBudget(limits.answerMemory)
         unsent = SoftByteBudget(limits.answerMemory)
     }

@@ -87,8 +87,9 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             unknownVariables: settings.unknownVariables.map(\.name))
         var page = try UploaderConfiguration(settings, startup: startup)
         page.hasUsers = configuration.access.hasAccounts
-        // Each takes a request's place for as long as its page is open.
-        page.maxEventStreams = min(page.maxEventStreams, max(1, configuration.limits.requestsInFlight / 4))
+        // Each takes a request's place for as long as its page is open, and may never take the last one.
+        let places = configuration.limits.requestsInFlight
+        page.maxEventStreams = min(page.maxEventStreams, max(places / 4, places > 1 ? 1 : 0))
         let uploader: UploaderHandler
         do {
             uploader = try UploaderHandler(page)

@@ -99,9 +99,11 @@ package final class Gate: AccessControl {
     package func replace(_ rules: AccessRules) {
         if rules.hasAccounts { secret.prepare() }
         setup.withLock { setup in
-            let page = rules.logInPage ?? setup.given.logInPage
+            // Not by `??`, which wraps a closure anew each time: after some ten thousand reloads, calling or releasing
+            // it would overflow the stack.
+            let page = setup.given.logInPage
             setup.given = rules
-            setup.given.logInPage = page
+            if rules.logInPage == nil { setup.given.logInPage = page }
             setup.enforce()
         }
         verified.forgetAll()

@@ -164,6 +164,23 @@ struct GateTests {
         #expect(try status(ask(gate, .get, "/", [("Cookie", "shareserve-session=\(session)")])) == 401)
     }
 
+    @Test("The log-in page stays, whatever the number of new rules")
+    func replacedOften() throws {
+        let asked = Atomic<Int>(0)
+        let gate = try gate("anna:x@/:rw") { rules in
+            rules.logInPage = { _ in
+                asked.add(1, ordering: .relaxed)
+                return .text(.ok, "log in")
+            }
+        }
+        var rules = AccessRules()
+        try rules.add(rule: "anna:x@/:rw")
+        for _ in 0..<100_000 { gate.replace(rules) }
+        let browser = [("User-Agent", "Mozilla/5.0"), ("Accept", "text/html")]
+        #expect(try status(ask(gate, .get, "/", browser)) == 401)
+        #expect(asked.load(ordering: .relaxed) == 1)
+    }
+
     // MARK: - Guessing
 
     @Test("Guessing is slowed down, and forgiven later")

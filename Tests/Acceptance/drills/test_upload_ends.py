@@ -386,6 +386,23 @@ def test_who_closes_its_side_behind_two_uploads_has_the_second(serve, size):
         assert (server.root / str(number)).read_bytes() == b"b" * size
 
 
+def test_who_closes_its_side_behind_more_uploads_than_wait_repeats_the_last(serve):
+    """What can't wait here gets no answer at all, rather than one that says that the client has broken off."""
+    server = serve()
+    for round in range(10):
+        statuses = []
+        with Wire(server) as wire:
+            for number in range(5):
+                wire.request("PUT", f"/{round}-{number}", body=b"x" * 300_000)
+            wire.socket.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(ConnectionClosed):
+                while len(statuses) < 5:
+                    statuses.append(wire.response("PUT").status)
+        assert statuses and set(statuses) == {201}
+        stored = sorted(path.name for path in server.root.glob(f"{round}-*"))
+        assert stored == [f"{round}-{number}" for number in range(len(statuses))]
+
+
 def test_who_closes_its_side_replaces_its_own_files(serve):
     """In a form that is checked as a whole, and has a name twice."""
     server = serve()

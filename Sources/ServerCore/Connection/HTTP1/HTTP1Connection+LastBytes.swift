@@ -16,6 +16,7 @@ extension HTTP1Connection {
         // A copy: a slice would keep the whole buffer.
         inbound = ByteBuffer(bytes: inbound.readableBytesView.prefix(Self.readAhead))
         endInput()
+        isInputCut = true
     }
 
     /// Counts received bytes of a body that its reader has not asked for.

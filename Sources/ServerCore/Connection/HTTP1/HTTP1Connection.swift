@@ -45,6 +45,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var isInputClosed: Bool { inputEnd != nil }
     /// When the input ended; nil while it has not.
     private(set) var inputEnd: RequestArrival?
+    /// Whether more came before the end of the input than was kept.
+    var isInputCut = false
     /// See ``RequestArrival/origin``.
     let origin = RequestArrival.newOrigin()
     var incoming = IncomingBody.none
@@ -291,6 +293,8 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
         case .lingering: close()
         case .exchange:
             if !isBodyDone, !isAsking {
+                // The rest was sent, though not kept: the client has done nothing wrong.
+                if isInputCut { return close() }
                 isBodyBroken = true
                 closesAfter = true
                 endPipe(.failure(.bodyBrokenOff))

@@ -63,6 +63,7 @@ extension Share {
                     $0 == likely.path ? isLikelyRespelled : root.mayRespell($0)
                 }
                 if let made {
+                    root.recentCommits.note(made.entityTag, by: origin)
                     noteArrival(made, at: full)
                     tell(.upload(full))
                 }

@@ -19,6 +19,19 @@ package struct SeenTarget: Sendable {
         self.request = request
     }
 
+    /// Looks at the target now, waiting for the disk; nil where it can't be seen.
+    /// - Parameters:
+    ///   - path: of the target.
+    ///   - request: the request.
+    package init?(at path: SharePath, by request: Request) {
+        do throws(RootError) {
+            self.init(try request.share.attributes(of: path), by: request)
+        } catch {
+            guard error.meansAbsent else { return nil }
+            self.init(nil, by: request)
+        }
+    }
+
     /// Whether the upload may take the place of what is `there`; see ``Request/mayBeForsaken``.
     package func mayBeReplaced(now there: FileAttributes?) -> Bool {
         guard request.mayBeForsaken else { return true }

@@ -53,12 +53,13 @@ extension DAVRequest {
             throw HTTPError(.forbidden, "Source and destination are the same.")
         }
         let (isLong, seen) = try await onDisk { share in
-            (isLong(share, target), SeenTarget(try? share.attributes(of: target), by: request))
+            (isLong(share, target), SeenTarget(at: target, by: request))
         }
         return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
             if request.hasTrailingSlash { try requireFolderBehindSlash(share.attributes(of: path)) }
             do {
-                let result = try run(share, target, overwrite.isAllowed ? .when(seen.mayBeReplaced) : .nothing)
+                let allowed = seen.map { Replacement.when($0.mayBeReplaced) } ?? .anything
+                let result = try run(share, target, overwrite.isAllowed ? allowed : .nothing)
                 guard result.failures.isEmpty else { return multiStatus(result.failures, in: share) }
                 return Response(result.created ? .created : .noContent)
             } catch RootError.exists {

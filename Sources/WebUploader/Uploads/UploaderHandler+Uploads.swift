@@ -105,14 +105,7 @@ extension UploaderHandler {
         _ request: Request, io: IOPool, at path: @escaping @Sendable () throws -> SharePath
     ) async throws -> SeenTarget? {
         guard (try? io.requireAnswering()) != nil else { return nil }
-        return try await io.run(isCancellable: false) {
-            let path = try path()
-            do throws(RootError) {
-                return SeenTarget(try request.share.attributes(of: path), by: request)
-            } catch {
-                return error.meansAbsent ? SeenTarget(nil, by: request) : nil
-            }
-        }
+        return try await io.run(isCancellable: false) { SeenTarget(at: try path(), by: request) }
     }
 
     /// The fields for both protocols in the response to a finished upload.

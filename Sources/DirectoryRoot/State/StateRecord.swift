@@ -19,8 +19,8 @@ struct StateRecord {
 
     /// Reads one line, without its line feed.
     init(line: ArraySlice<UInt8>) throws(DamagedState) {
-        for field in line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: true) {
-            guard let equals = field.firstIndex(of: UInt8(ascii: "=")) else { throw DamagedState() }
+        for field in Self.parts(of: line, between: UInt8(ascii: "\t")) {
+            guard let equals = Self.first(UInt8(ascii: "="), in: field) else { throw DamagedState() }
             let key = String(decoding: field[field.startIndex..<equals], as: UTF8.self)
             fields.append((key, try Self.unescape(field[(equals + 1)...])))
         }
@@ -30,7 +30,7 @@ struct StateRecord {
     static func all(in payload: some RandomAccessCollection<UInt8>) throws(DamagedState) -> [StateRecord] {
         let bytes = Array(payload)
         var records: [StateRecord] = []
-        for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true) {
+        for line in parts(of: bytes[...], between: UInt8(ascii: "\n")) {
             records.append(try StateRecord(line: line))
         }
         return records
@@ -95,16 +95,13 @@ struct StateRecord {
     }
 
     private static func unescape(_ text: ArraySlice<UInt8>) throws(DamagedState) -> [UInt8] {
-        guard text.contains(UInt8(ascii: "\\")) else { return Array(text) }
         var value: [UInt8] = []
         value.reserveCapacity(text.count)
-        var bytes = text.makeIterator()
-        while let byte = bytes.next() {
-            guard byte == UInt8(ascii: "\\") else {
-                value.append(byte)
-                continue
-            }
-            switch bytes.next() {
+        var rest = text
+        while let escape = first(UInt8(ascii: "\\"), in: rest) {
+            value.append(contentsOf: rest[..<escape])
+            rest = rest[(escape + 1)...]
+            switch rest.popFirst() {
             case UInt8(ascii: "\\"): value.append(UInt8(ascii: "\\"))
             case UInt8(ascii: "t"): value.append(UInt8(ascii: "\t"))
             case UInt8(ascii: "n"): value.append(UInt8(ascii: "\n"))
@@ -112,7 +109,30 @@ struct StateRecord {
             default: throw DamagedState()
             }
         }
+        value.append(contentsOf: rest)
         return value
+    }
+
+    /// What stands between separators; nothing for two in a row.
+    private static func parts(of bytes: ArraySlice<UInt8>, between separator: UInt8) -> [ArraySlice<UInt8>] {
+        var parts: [ArraySlice<UInt8>] = []
+        var rest = bytes
+        while !rest.isEmpty {
+            let end = first(separator, in: rest) ?? rest.endIndex
+            if end > rest.startIndex { parts.append(rest[..<end]) }
+            rest = rest[end...].dropFirst()
+        }
+        return parts
+    }
+
+    /// The index of the first such byte, by the C library: a move of a folder reads the properties of thousands of files.
+    private static func first(_ byte: UInt8, in bytes: ArraySlice<UInt8>) -> Int? {
+        unsafe bytes.withUnsafeBytes { raw in
+            guard let start = raw.baseAddress, let found = unsafe memchr(start, Int32(byte), raw.count) else {
+                return nil
+            }
+            return unsafe bytes.startIndex + (UnsafeRawPointer(found) - start)
+        }
     }
 }
 

@@ -32,6 +32,20 @@ import Testing
         #expect(read[1].flag("yes") && !read[1].flag("no"))
     }
 
+    @Test(
+        "Lines as nobody writes them: nil for those that are refused",
+        arguments: [
+            ("", []), ("\n\n", []), ("\t\t\n", [[]]), ("a=", [["a="]]),
+            ("a=1\t\tb=2\t\n\nc==\\\\\\t", [["a=1", "b=2"], ["c==\\\t"]]),
+            ("a", nil), ("a=1\tb", nil), ("a=\\", nil), ("a=\\x", nil),
+        ] as [(String, [[String]]?)])
+    func oddRecords(text: String, expected: [[String]]?) {
+        let read = (try? StateRecord.all(in: Array(text.utf8))).map { records in
+            records.map { $0.fields.map { "\($0.key)=\(String(decoding: $0.value, as: UTF8.self))" } }
+        }
+        #expect(read == expected)
+    }
+
     @Test("An envelope is refused with any byte changed, or cut anywhere")
     func envelopeDamage() throws {
         let whole = StateEnvelope(generation: 77, payload: Array("hello, state".utf8)).encoded()

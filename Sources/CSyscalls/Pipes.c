@@ -35,3 +35,10 @@ int sys_pipe(size_t size, int ends[2]) { return -ENOSYS; }
 ssize_t sys_fill_pipe(int socket, int pipe, size_t count) { return -ENOSYS; }
 ssize_t sys_drain_pipe(int pipe, int file, int64_t offset, size_t count) { return -ENOSYS; }
 #endif
+
+bool sys_means_no_pipe(ssize_t answer) {
+    switch (answer) {
+    case -EINVAL: case -ENOSYS: case -EOPNOTSUPP: case -EPERM: case -EACCES: case -ENOMEM: return true;
+    default: return false;
+    }
+}

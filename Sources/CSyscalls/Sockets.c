@@ -179,4 +179,3 @@ const int sys_again = EAGAIN;
 const int sys_not_supported = EOPNOTSUPP;
 const int sys_no_call = ENOSYS;
 const int sys_invalid = EINVAL;
-const int sys_not_permitted = EPERM;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,9 +13,12 @@
 int sys_pipe(size_t size, int ends[2]);
 
 /// Moves what a socket has received, `count` bytes at most, into an empty pipe. Returns how many; 0 at the end of the
-/// stream; -EAGAIN when there is nothing; -EINVAL for a socket of a kind that has no such way.
+/// stream; -EAGAIN when there is nothing.
 ssize_t sys_fill_pipe(int socket, int pipe, size_t count);
 
-/// Writes what waits in a pipe, `count` bytes at most, to a file from this offset on. Returns how many; -EINVAL for a
-/// file system that has no such way.
+/// Writes what waits in a pipe, `count` bytes at most, to a file from this offset on. Returns how many.
 ssize_t sys_drain_pipe(int pipe, int file, int64_t offset, size_t count);
+
+/// Whether such an answer means that this socket or file system has no such way, or that it is not allowed: nothing was
+/// moved, and the bytes can be taken otherwise.
+bool sys_means_no_pipe(ssize_t answer);

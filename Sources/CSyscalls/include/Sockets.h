@@ -25,7 +25,7 @@ int sys_has_hung_up(int socket);
 // are, and if the system does not report it.
 int64_t sys_acknowledged(int socket);
 // Error numbers that callers tell apart.
-extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid, sys_not_permitted;
+extern const int sys_again, sys_not_supported, sys_no_call, sys_invalid;
 // 1 when a file's bytes are always in memory (tmpfs, ramfs).
 int sys_is_memory(int file);
 // The soft limit of open files, raised to the hard one first.

@@ -113,7 +113,7 @@ final class ContentWriter {
         var rest = count
         while rest > 0 {
             let moved = movesPipes ? sys_drain_pipe(pipe, descriptor, written, rest) : -Int(EINVAL)
-            if Self.meansNoPipes(moved) {
+            if sys_means_no_pipe(moved) {
                 movesPipes = false
                 rest -= try copy(rest, from: pipe, to: descriptor)
             } else {
@@ -125,11 +125,6 @@ final class ContentWriter {
             }
         }
         if behind.follow(to: written, in: descriptor) { try root.requireSpace(for: 0, at: descriptor) }
-    }
-
-    /// Whether the file system can't be written to from a pipe.
-    private static func meansNoPipes(_ answer: Int) -> Bool {
-        [EINVAL, ENOSYS, EOPNOTSUPP, EPERM].contains(Int32(clamping: -answer))
     }
 
     /// Appends some of what waits in a pipe by way of this program's memory.

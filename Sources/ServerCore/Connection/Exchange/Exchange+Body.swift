@@ -102,7 +102,7 @@ extension Exchange {
         let count = Int(min(Int64(ScratchBuffers.size), reader.wanted))
         let look = try lease.look { socket in
             let moved = sys_fill_pipe(socket, pipe.input, count)
-            guard [sys_invalid, sys_no_call, sys_not_permitted].contains(Int32(clamping: -moved)) else { return moved }
+            guard sys_means_no_pipe(moved) else { return moved }
             engine.pipes.refuse()
             return -Int(sys_again)
         }

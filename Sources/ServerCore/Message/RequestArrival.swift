@@ -16,9 +16,12 @@ package struct RequestArrival: Sendable {
     static func newOrigin() -> UInt64 { origins.add(1, ordering: .relaxed).newValue }
 
     /// Now.
-    /// - Parameter origin: where the request came from; 0 when that is not known.
-    package init(from origin: UInt64 = 0) {
-        moment = .now
+    /// - Parameters:
+    ///   - origin: where the request came from; 0 when that is not known.
+    ///   - moment: since when it cannot have come; its client's own changes after that have later times, so this does
+    ///     not hold for ``time``.
+    package init(from origin: UInt64 = 0, notAfter moment: RecentCommits.Moment = .now) {
+        self.moment = moment
         time = .now
         self.origin = origin
     }

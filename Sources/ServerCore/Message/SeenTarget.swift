@@ -35,13 +35,11 @@ package struct SeenTarget: Sendable {
     /// Whether the upload may take the place of what is `there`; see ``Request/mayBeForsaken``.
     package func mayBeReplaced(now there: FileAttributes?) -> Bool {
         guard request.mayBeForsaken else { return true }
-        let arrival = request.storage.arrival
-        if let there,
-            let isNewer = request.share.root.recentCommits.hasCome(
-                there.entityTag, after: arrival.moment, exceptFrom: arrival.origin)
-        {
-            return !isNewer
+        let (arrival, commits) = (request.storage.arrival, request.share.root.recentCommits)
+        let isNewer = there.flatMap {
+            commits.hasCome($0.entityTag, after: arrival.moment, exceptFrom: arrival.origin)
         }
-        return !seemsNewer && there?.entityTag == entityTag
+        // What was stored long ago may have been moved here, or restored, just now.
+        return !(isNewer ?? seemsNewer) && there?.entityTag == entityTag
     }
 }

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import ctypes
 import hashlib
+import json
 import os
 import re
 import socket
@@ -343,6 +344,43 @@ def test_who_has_gone_behind_an_upload_replaces_nothing_that_came_later(serve, f
     assert ask(server, "PUT", "/file", body=b"newer").status == 204
     wait_until(lambda: len(re.findall(r"PUT /", server.logged())) == 3, "the others have ended")
     assert (server.root / "file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("way", ["moved", "restored"])
+def test_who_has_gone_replaces_nothing_that_came_back_later(serve, folder, way):
+    """It was stored before, but was under another name, or in the trash."""
+    server = serve("--fsync", "--trash", "7", environment=slow(folder, "fsync"))
+    for target in ("/dir", "/new"):
+        assert ask(server, "MKCOL", target).status == 201
+    for target, content in ("/new/file", b"newer"), ("/dir/file", b"newer"), ("/dir/file", b"other"):
+        assert ask(server, "PUT", target, body=content).status in (201, 204)
+    kept = json.loads(ask(server, "GET", "/.shareserve/trash").body)["items"]
+    with Wire(server) as wire:
+        wire.request("PUT", "/dir/file", body=b"old!" * 300_000)
+        wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
+    if way == "moved":
+        assert ask(server, "MOVE", "/new", "Destination: /dir").status == 204
+    else:
+        assert ask(server, "DELETE", "/dir/file").status == 204
+        assert ask(server, "POST", "/.shareserve/trash/restore", "Content-Type: application/json",
+                   body=json.dumps({"ids": [kept[0]["id"]]})).status == 200
+    assert (server.root / "dir/file").read_bytes() == b"newer"
+    wait_until(lambda: len(re.findall("PUT /dir/file ", server.logged())) == 3, "the other one has ended")
+    assert (server.root / "dir/file").read_bytes() == b"newer"
+
+
+@pytest.mark.parametrize("size", [5, 100_000])
+def test_who_closes_its_side_behind_properties_has_its_file(serve, size):
+    """Of a file that the server did not make: the change of its properties is the client's own."""
+    server = serve()
+    for number in range(60):
+        (server.root / str(number)).write_bytes(b"first")
+        update = b'<propertyupdate xmlns="DAV:"><set><prop><a xmlns="urn:t">1</a></prop></set></propertyupdate>'
+        with Wire(server) as wire:
+            wire.request("PROPPATCH", f"/{number}", body=update)
+            wire.request("PUT", f"/{number}", body=b"x" * size)
+            wire.socket.shutdown(socket.SHUT_WR)
+            assert [wire.response(method).status for method in ("PROPPATCH", "PUT")] == [207, 204]
 
 
 CLOCK_BEHIND = r"""

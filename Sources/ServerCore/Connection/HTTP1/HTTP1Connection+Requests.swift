@@ -75,7 +75,7 @@ extension HTTP1Connection {
             throw HTTPError(.badRequest, "“*” is an address for OPTIONS only.")
         }
         // What is read after the end of the input was sent before it.
-        let arrival = inputEnd ?? RequestArrival(from: origin)
+        let arrival = RequestArrival(from: origin, notAfter: inputEnd ?? .now)
         let view = try engine.view(of: head, target, peer: peer, scheme: isSecure ? "https" : "http", arrival)
         self.view = view
         dispatch(engine.access.admit(view), view)

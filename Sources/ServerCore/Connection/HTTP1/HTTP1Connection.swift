@@ -44,7 +44,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     var hasReadPending = false
     var isInputClosed: Bool { inputEnd != nil }
     /// When the input ended; nil while it has not.
-    private(set) var inputEnd: RequestArrival?
+    private(set) var inputEnd: RecentCommits.Moment?
     /// Whether more came before the end of the input than was kept.
     var isInputCut = false
     /// See ``RequestArrival/origin``.
@@ -229,7 +229,7 @@ final class HTTP1Connection: ChannelInboundHandler, Carrier, Dispatching, LoopMe
     }
 
     func endInput() {
-        if inputEnd == nil { inputEnd = RequestArrival(from: origin) }
+        inputEnd = inputEnd ?? .now
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

@@ -18,8 +18,8 @@ package struct RequestArrival: Sendable {
     /// Now.
     /// - Parameters:
     ///   - origin: where the request came from; 0 when that is not known.
-    ///   - moment: since when it cannot have come; its client's own changes after that have later times, so this does
-    ///     not hold for ``time``.
+    ///   - moment: the latest at which it can have come. ``time`` is now all the same: what its client has changed since
+    ///     then, on the same connection, must not seem newer.
     package init(from origin: UInt64 = 0, notAfter moment: RecentCommits.Moment = .now) {
         self.moment = moment
         time = .now

@@ -31,8 +31,8 @@ package final class RecentCommits: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes note that content has its name now; called before anybody is told so, and under the commit lock, so that
-    /// who is about to replace it knows.
+    /// Takes note that content has its name now; called before anybody is told so, and under the commit lock for what
+    /// is not empty, so that who is about to replace it knows.
     /// - Parameters:
     ///   - tag: of the content.
     ///   - origin: who brought it; see ``Share/origin``.

@@ -80,9 +80,10 @@ class Trace:
         self.calls = collections.Counter(re.findall(r"^\d+ +(\w+)\(", self.place.read_text(), re.MULTILINE))
 
     def each(self, count):
-        """Calls for each of `count` requests; without those that wait or wake, whose number the scheduler decides, and
-        those of the allocator, which takes and returns memory when it likes: other tests count allocations."""
+        """Calls for each of `count` requests, in tenths: now and then another thread sets a timer meanwhile. Without
+        those that wait or wake, whose number the scheduler decides, and those of the allocator, which takes and returns
+        memory when it likes: other tests count allocations."""
         waiting = {"futex", "epoll_wait", "epoll_pwait", "restart_syscall", "timerfd_settime", "sched_yield"}
         memory = {"brk", "madvise", "mmap", "mprotect", "mremap", "munmap"}
         left_out = waiting | memory
-        return {name: calls / count for name, calls in self.calls.items() if name not in left_out and calls >= count / 10}
+        return {name: round(calls / count, 1) for name, calls in self.calls.items() if name not in left_out and calls >= count / 10}

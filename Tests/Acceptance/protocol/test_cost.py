@@ -120,7 +120,7 @@ def warm(serve):
 
 
 def total(calls):
-    return sum(calls.values())
+    return round(sum(calls.values()), 1)
 
 
 def test_calls_of_a_cached_get(warm, folder):

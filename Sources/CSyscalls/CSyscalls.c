@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CSyscalls.h"
+#include "OpenFiles.h"
 #include "include/Arguments.h"
 
 #include <dirent.h>
@@ -47,22 +48,25 @@ bool sys_may_keep_open(void) {
     return atomic_load_explicit(&open_files, memory_order_relaxed) < most - most / 4;
 }
 
+bool sys_count_open_files(int number) {
+    int before = atomic_fetch_add_explicit(&open_files, number, memory_order_relaxed);
+    if (before <= atomic_load_explicit(&most_open_files, memory_order_relaxed) - number) return true;
+    sys_count_closed_files(number);
+    return false;
+}
+void sys_count_closed_files(int number) { atomic_fetch_sub_explicit(&open_files, number, memory_order_relaxed); }
+
 static int give_back(int result) {
-    if (result < 0) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
+    if (result < 0) sys_count_closed_files(1);
     return result;
 }
-// Counted before the call, so that no file is created for which there is no descriptor left.
-#define COUNTED(call)                                                                  \
-    (atomic_fetch_add_explicit(&open_files, 1, memory_order_relaxed)                   \
-             >= atomic_load_explicit(&most_open_files, memory_order_relaxed)           \
-         ? give_back(-EMFILE)                                                          \
-         : give_back(call))
+#define COUNTED(call) (sys_count_open_files(1) ? give_back(call) : -EMFILE)
 
 int sys_dup(int descriptor) { return COUNTED(RETRY(fcntl(descriptor, F_DUPFD_CLOEXEC, 0))); }
 // On Linux the descriptor is closed even after an error such as EINTR: closing it again could close another thread's.
 int sys_close(int descriptor) {
     int error = close(descriptor) == -1 ? errno : 0;
-    if (error != EBADF) atomic_fetch_sub_explicit(&open_files, 1, memory_order_relaxed);
+    if (error != EBADF) sys_count_closed_files(1);
     return error == EINTR ? 0 : -error;
 }
 int sys_flush(int descriptor) {

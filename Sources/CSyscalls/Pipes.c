@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "include/Pipes.h"
+#include "OpenFiles.h"
 
 #include <errno.h>
 
@@ -8,11 +9,15 @@
 #include <unistd.h>
 
 int sys_pipe(size_t size, int ends[2]) {
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -errno;
-    if (fcntl(ends[1], F_SETPIPE_SZ, (int)size) >= 0) return 0;
-    int error = errno;
-    close(ends[0]);
-    close(ends[1]);
+    if (!sys_count_open_files(2)) return -EMFILE;
+    int error = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0 ? 0 : errno;
+    if (error == 0) {
+        if (fcntl(ends[1], F_SETPIPE_SZ, (int)size) >= 0) return 0;
+        error = errno;
+        close(ends[0]);
+        close(ends[1]);
+    }
+    sys_count_closed_files(2);
     return -error;
 }
 

@@ -9,7 +9,7 @@
 // if the system has none.
 
 /// Opens a pipe whose reads and writes never wait, with room for `size` bytes in full pages: `ends[0]` to take them out,
-/// `ends[1]` to put them in.
+/// `ends[1]` to put them in. Both are among the descriptors that sys_limit_open_files counts, and sys_close closes them.
 int sys_pipe(size_t size, int ends[2]);
 
 /// Moves what a socket has received, `count` bytes at most, into an empty pipe. Returns how many; 0 at the end of the

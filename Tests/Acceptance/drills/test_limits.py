@@ -79,6 +79,36 @@ def test_open_files_can_be_set(serve):
     assert ask(server, "PUT", "/a", body="x").status == 201
 
 
+def test_broken_uploads_leave_the_limit_of_open_files_as_it_is(serve):
+    server = serve("--quiet", "--max-open-files", "256")
+    head = "PUT /{} HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 10000000\r\n\r\n"
+
+    def begun():
+        """As many slow uploads as there is room for."""
+        crowd = []
+        while True:
+            wire = Wire(server)
+            wire.send(head.format(len(crowd)))
+            answer = wire.response("PUT", interim=True).status
+            if answer == 503:
+                wire.reset()
+                return crowd
+            assert answer == 100
+            wire.send(bytes(100_000))
+            crowd.append(wire)
+
+    rounds = []
+    for _ in range(8):
+        crowd = begun()
+        # Until their bytes have come, most likely.
+        time.sleep(0.5)
+        rounds.append((len(crowd), server.open_files()))
+        for wire in crowd:
+            wire.reset()
+        wait_until(lambda: server.open_files() < 60, "they have ended")
+    assert rounds[-1][0] <= rounds[0][0] + 10, rounds
+
+
 def held(server, crowd, method, target, *fields):
     """A long answer that nobody reads: its head has come."""
     wire = Wire(server, receive_buffer=4096)

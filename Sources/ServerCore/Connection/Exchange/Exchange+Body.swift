@@ -100,6 +100,8 @@ extension Exchange {
         _ lease: SocketLease, _ reader: inout LeasedBody, through pipe: KernelPipe, to place: any ReceivingPlace
     ) throws -> SocketLease.Look {
         let count = Int(min(Int64(ScratchBuffers.size), reader.wanted))
+        var isEmpty = true
+        defer { if isEmpty { engine.pipes.giveBack(pipe) } }
         let look = try lease.look { socket in
             let moved = sys_fill_pipe(socket, pipe.input, count)
             guard sys_means_no_pipe(moved) else { return moved }
@@ -109,10 +111,10 @@ extension Exchange {
         if case .bytes(let count) = look {
             engine.counters.received(count)
             reader.pass(count)
-            // If this fails, the pipe is not empty, and is released.
+            isEmpty = false
             try place.write(count, from: pipe.output)
+            isEmpty = true
         }
-        engine.pipes.giveBack(pipe)
         return look
     }
 

@@ -44,7 +44,7 @@ final class KernelPipes: Sendable {
 
     /// Keeps a pipe for the next body, if it is empty: one that is not, is closed by being released.
     func giveBack(_ pipe: KernelPipe) {
-        state.withLock { if $0.free.count < Self.kept { $0.free.append(pipe) } }
+        state.withLock { if !$0.isRefused, $0.free.count < Self.kept { $0.free.append(pipe) } }
     }
 
     /// Takes note that sockets of this system can't be read this way.

@@ -64,6 +64,18 @@ def test_pipelined_put_and_get(wire, server):
     assert answers[1].body == b"abc"
 
 
+def test_what_is_pipelined_behind_a_long_chunked_upload_is_not_dropped(wire, server):
+    """The end of such a body is found only when what follows has been received too."""
+    host = f"Host: {wire.authority}\r\n"
+    content = bytes(2_000_000)
+    for number in range(10):
+        wire.send(f"PUT /a{number} HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n".encode()
+                  + b"1e8480\r\n" + content + b"\r\n0\r\n\r\n"
+                  + f"PUT /b{number} HTTP/1.1\r\n{host}Content-Length: 2000000\r\n\r\n".encode() + content)
+        assert [wire.response("PUT").status for _ in range(2)] == [201, 201]
+        assert [(server.root / f"{name}{number}").read_bytes() for name in "ab"] == [content, content]
+
+
 def test_request_byte_by_byte(wire):
     for byte in f"GET /a.txt HTTP/1.1\r\nHost: {wire.authority}\r\n\r\n":
         wire.send(byte)

@@ -85,8 +85,9 @@ extension Exchange {
             scratch = taken
             unsafe buffer = unsafe taken.bytes
         }
+        let most = reader.isPlain ? buffer.count : min(buffer.count, Self.mostFramed)
         // What is received at once has to be paid for before anybody else has a turn.
-        let count = Int(min(Int64(buffer.count), reader.wanted, Int64(pace.piece)))
+        let count = Int(min(Int64(most), reader.wanted, Int64(pace.piece)))
         let look = try lease.look { socket in unsafe sys_recv(socket, buffer.baseAddress, count) }
         if case .bytes(let count) = look {
             engine.counters.received(count)
@@ -135,6 +136,10 @@ extension Exchange {
         }
         if !lease.isWhole(wanting: wanted) { try Task.checkCancellation() }
     }
+
+    /// The most bytes received at once of a body whose end only its framing tells: what comes behind it has to fit into
+    /// what a connection holds of the next requests.
+    private static let mostFramed = 192 << 10
 
     private static let leastBurst = 64 << 10
 

@@ -57,7 +57,7 @@ extension Share {
             // Under another name, the rules for places inside it would no longer apply.
             guard number == 0 || allows(.read, throughout: item.record.path) else { throw .forbidden }
             do throws(RootError) {
-                try restore(id, to: candidate, isDirectory: item.status.isDirectory, replacing: conflict == .replace)
+                try restore(id, item.status, to: candidate, replacing: conflict == .replace)
                 tell(.restore(try absolute(candidate)))
                 return candidate
             } catch .exists where conflict == .keepBoth {
@@ -111,8 +111,9 @@ extension Share {
     // MARK: -
 
     private func restore(
-        _ id: String, to path: SharePath, isDirectory: Bool, replacing: Bool
+        _ id: String, _ status: sys_attributes, to path: SharePath, replacing: Bool
     ) throws(RootError) {
+        let isDirectory = status.isDirectory
         let full = try writable(path, orElse: .selfReference)
         try root.commitLock.withLock { () throws(RootError) in
             let location = try locateTarget(full, followsLink: false)
@@ -141,6 +142,7 @@ extension Share {
                 isDone = true
                 replaced.end()
             }
+            if let back = FileAttributes(status) { root.recentCommits.note(back.entityTag, by: origin) }
             if replaced.isMoved { root.dropLocks(below: location.path) }
             // The item is back, and a record without an item is ignored.
             try? root.state.trash.forget(id)

@@ -196,7 +196,7 @@ def test_a_killed_server_leaves_no_lock_without_its_file(serve, call):
     assert stored.status in (201, 204) or b"locktoken" in found.body, (call, found.status, stored.status)
 
 
-# The first large write takes 2 s, or the fsync of a large file, or the first look at the target.
+# The first large write takes until the disk is woken, or the fsync of a large file, or the first look at the target.
 SLOW_DISK = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -214,7 +214,7 @@ static void nap(const char *call) {
     static atomic_int naps;
     if (strcmp(getenv("SLOW"), call) || atomic_fetch_add(&naps, 1)) return;
     fputs("sleeping\n", stderr);
-    sleep(2);
+    for (int waited = 0; access(getenv("WAKE"), F_OK) && waited < 1500; waited++) usleep(10000);
     fputs("awake\n", stderr);
 }
 static int is_large(int file) {
@@ -246,10 +246,16 @@ int fdatasync(int file) {
 
 
 def slow(folder, call):
-    """The environment of a server whose disk is slow in this place."""
+    """The environment of a server whose disk is slow in this place, until `wake` is called."""
     (folder / "slow.c").write_text(SLOW_DISK)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c"], check=True)
-    return {"LD_PRELOAD": str(folder / "slow.so"), "SLOW": call}
+    return {"LD_PRELOAD": str(folder / "slow.so"), "SLOW": call, "WAKE": str(folder / "wake")}
+
+
+def wake(server, folder):
+    """Has the slow disk go on."""
+    assert "awake" not in server.logged()
+    (folder / "wake").touch()
 
 
 def upload(wire, kind, content):
@@ -282,9 +288,8 @@ def test_who_has_gone_from_a_slow_disk_replaces_nothing_that_came_later(serve, f
         upload(wire, kind, b"old!" * 300_000)
         wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
     assert ask(server, "PUT", "/file", body=b"newer", tls=tls).status == 204
-    wait_until(lambda: "awake" in server.logged(), "the disk is done")
+    wake(server, folder)
     wait_until(lambda: re.search(r"(PUT|POST) .* (412|499) ", server.logged()), "the upload has ended")
-    time.sleep(0.5)
     assert (server.root / "file").read_bytes() == b"newer"
 
 
@@ -308,30 +313,43 @@ def test_what_is_put_together_for_who_has_gone_replaces_nothing_that_came_later(
                          f"Upload-Metadata: filename {name},conflict {rule}", body=b"")
         wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
     assert ask(server, "PUT", "/file", body=b"newer").status == 204
+    wake(server, folder)
     wait_until(lambda: re.search(r"(COPY|POST) .* (412|499) ", server.logged()), "the other one has ended")
     assert (server.root / "file").read_bytes() == b"newer"
 
 
+def restore_what_was_replaced(server, target, *fields):
+    """Has the only content in the trash under its name again."""
+    kept, = json.loads(ask(server, "GET", "/.shareserve/trash", *fields).body)["items"]
+    assert ask(server, "DELETE", target, *fields).status == 204
+    assert ask(server, "POST", "/.shareserve/trash/restore", "Content-Type: application/json", *fields,
+               body=json.dumps({"ids": [kept["id"]]})).status == 200
+
+
+@pytest.mark.parametrize("way", ["sent", "restored"])
 @pytest.mark.parametrize("size", [5, 100_000])
-def test_who_has_gone_while_its_password_is_checked_replaces_nothing_that_came_later(serve, size):
+def test_who_has_gone_while_its_password_is_checked_replaces_nothing_that_came_later(serve, size, way):
     library = ctypes.CDLL("libcrypt.so.1")
     library.crypt.restype = ctypes.c_char_p
-    hashed = library.crypt(b"secret", b"$6$rounds=3000000$saltsalt").decode()
-    server = serve("--event-loops", "1", "--auth", f"anna:{hashed}@/:rw", "--auth", "bert:secret@/:rw")
-    (server.root / "file").write_bytes(b"first")
+    hashed = library.crypt(b"secret", b"$6$rounds=4000000$saltsalt").decode()
+    server = serve("--event-loops", "1", "--trash", "7", "--auth", f"anna:{hashed}@/:rw", "--auth", "bert:secret@/:rw")
 
     def credentials(user):
         return "Authorization: Basic " + base64.b64encode(f"{user}:secret".encode()).decode()
 
     # Bert's password is known from now on.
-    assert ask(server, "PROPFIND", "/", "Depth: 0", credentials("bert")).status == 207
+    for content, status in (b"newer", 201), (b"first", 204):
+        assert ask(server, "PUT", "/file", credentials("bert"), body=content).status == status
     with Wire(server) as wire:
         wire.request("PUT", "/file", credentials("anna"), body=b"x" * size)
         # The one loop has read the other head when it answers this.
         assert ask(server, "GET", "/.shareserve/health").status == 200
-    assert ask(server, "PUT", "/file", credentials("bert"), body=b"newer").status == 204
+    if way == "sent":
+        assert ask(server, "PUT", "/file", credentials("bert"), body=b"newer").status == 204
+    else:
+        restore_what_was_replaced(server, "/file", credentials("bert"))
     assert "anna" not in server.logged(), "checking takes longer"
-    wait_until(lambda: re.search(r"anna PUT .* (412|499) ", server.logged()), "the other one has ended")
+    wait_until(lambda: re.search(r"anna PUT .* (412|499) ", server.logged()), "the other one has ended", 60)
     assert (server.root / "file").read_bytes() == b"newer"
 
 
@@ -345,6 +363,7 @@ def test_who_has_gone_behind_an_upload_replaces_nothing_that_came_later(serve, f
         wire.request("PUT", "/file", body=b"x" * size)
         wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
     assert ask(server, "PUT", "/file", body=b"newer").status == 204
+    wake(server, folder)
     wait_until(lambda: len(re.findall(r"PUT /", server.logged())) == 3, "the others have ended")
     assert (server.root / "file").read_bytes() == b"newer"
 
@@ -357,17 +376,15 @@ def test_who_has_gone_replaces_nothing_that_came_back_later(serve, folder, way):
         assert ask(server, "MKCOL", target).status == 201
     for target, content in ("/new/file", b"newer"), ("/dir/file", b"newer"), ("/dir/file", b"other"):
         assert ask(server, "PUT", target, body=content).status in (201, 204)
-    kept = json.loads(ask(server, "GET", "/.shareserve/trash").body)["items"]
     with Wire(server) as wire:
         wire.request("PUT", "/dir/file", body=b"old!" * 300_000)
         wait_until(lambda: "sleeping" in server.logged(), "the disk is slow")
     if way == "moved":
         assert ask(server, "MOVE", "/new", "Destination: /dir").status == 204
     else:
-        assert ask(server, "DELETE", "/dir/file").status == 204
-        assert ask(server, "POST", "/.shareserve/trash/restore", "Content-Type: application/json",
-                   body=json.dumps({"ids": [kept[0]["id"]]})).status == 200
+        restore_what_was_replaced(server, "/dir/file")
     assert (server.root / "dir/file").read_bytes() == b"newer"
+    wake(server, folder)
     wait_until(lambda: len(re.findall("PUT /dir/file ", server.logged())) == 3, "the other one has ended")
     assert (server.root / "dir/file").read_bytes() == b"newer"
 
@@ -474,5 +491,5 @@ def test_whose_upload_is_verified_for_long_replaces_nothing_that_came_later(serv
             part = wait_until(lambda: list((server.root / ".shareserve").rglob("*.part")), "it has begun")[0]
             wait_until(lambda: part.stat().st_size == len(old), "all has come")
         assert ask(server, "PUT", "/file", body=b"newer").status == 204
-        time.sleep(4)
+        wait_until(lambda: re.search(r"POST .* (412|499) ", server.logged()), "the upload has ended")
     assert (server.root / "file").read_bytes() == b"newer"

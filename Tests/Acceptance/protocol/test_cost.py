@@ -283,9 +283,10 @@ def test_calls_of_a_long_upload(memory, serve, folder, refused):
     calls = trace.each(1)
     copied = calls.get("recvfrom", 0) + calls.get("pwrite64", 0)
     if refused:
-        assert copied > 20, calls
+        assert copied > 100, calls
     else:
-        assert copied <= 4 and 0 < calls["splice"] < 3_000, calls
+        # The loop itself reads a little whenever the sender pauses.
+        assert copied <= 60 and 0 < calls.get("splice", 0) < 6_000, calls
 
 
 @pytest.mark.parametrize("memory, least, most", [("600K", 8, 32), ("100K", 50, 200)], ids=["for one", "for none"])

@@ -626,7 +626,7 @@ def test_places_are_given_up_on_every_event_loop(serve, crowd):
         return other.ask("MKCOL", "/folder").status == 201
 
     with Wire(server) as other:
-        # They come to one loop after the other; more than there are places, since one may meet a request of the other.
+        # They come to one loop after the other; more than there are places, so that it shows when all are taken.
         for number in range(24):
             wire = Wire(server)
             if number % 2 == 0:
@@ -634,7 +634,8 @@ def test_places_are_given_up_on_every_event_loop(serve, crowd):
                 wire.request("PUT", f"/{number}", "Content-Length: 100000")
             else:
                 wire.close()
-        wait_until(lambda: other.ask("PUT", "/file", body=b"x").status == 503, "they have all places")
+        wait_until(lambda: len(select.select([wire.socket for wire in crowd], [], [], 0)[0]) == 4, "they have all places")
+        assert other.ask("PUT", "/file", body=b"x").status == 503
         wait_until(gets_in, "one of them makes way")
 
 

@@ -724,6 +724,7 @@ def test_downloads_beside_one_another_all_go_on(unread):
     unread.send(WindowUpdateFrame(0, window_increment=1 << 26).serialize())
     for stream in (5, 7, 9):
         unread.begin(stream, "GET", "/film")
+    time.sleep(0.5)
     unread.until(lambda: len(unread.bodies.get(3, b"")) > FILM / 2)
     assert min(len(unread.bodies[stream]) for stream in (5, 7, 9)) > FILM / 4
     for stream in (3, 5, 7, 9):

@@ -101,6 +101,7 @@ extension Exchange {
         _ lease: SocketLease, _ reader: inout LeasedBody, through pipe: KernelPipe, to place: any ReceivingPlace
     ) throws -> SocketLease.Look {
         let count = Int(min(Int64(ScratchBuffers.size), reader.wanted))
+        // One that the disk left bytes in is released instead.
         var isEmpty = true
         defer { if isEmpty { engine.pipes.giveBack(pipe) } }
         let look = try lease.look { socket in

@@ -139,8 +139,8 @@ extension Exchange {
     }
 
     /// The most bytes received at once of a body whose end only its framing tells: what comes behind it has to fit into
-    /// what a connection holds of the next requests.
-    private static let mostFramed = 192 << 10
+    /// what a connection holds of the next requests, with what the loop has read.
+    private static let mostFramed = HTTP1Connection.readAhead - 4 * LeasedReceiveAllocator.size
 
     private static let leastBurst = 64 << 10
 

@@ -6,7 +6,7 @@ import NIOCore
 /// connection was fast before.
 extension HTTP1Connection {
     /// The most bytes held of requests that wait for the responses to earlier ones.
-    private static let readAhead = 256 * 1_024
+    static let readAhead = 256 * 1_024
 
     /// Treats the peer's side as ended if it has sent more than can wait here.
     ///

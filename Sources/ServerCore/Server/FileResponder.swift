@@ -17,7 +17,7 @@ public enum FileResponder {
     ///   - entry: the open file.
     ///   - request: a GET or HEAD, or another request that is answered with the content.
     ///   - given: the file's name, if it is not the last component of the request's path; determines the media type.
-    /// - Returns: the response; its body is the file's, also for HEAD.
+    /// - Returns: the response; its body is the file's, also for HEAD, and mostly for 304, with which it is not sent.
     public static func respond(with entry: Entry, to request: Request, named given: [UInt8]? = nil) -> Response {
         let name = given.map { $0[...] } ?? filename(of: request)
         let known = request.storage.head.known
@@ -144,7 +144,9 @@ private struct Selection {
     private func notModified(_ coding: Negotiation.Coding) -> Response {
         var fields = head.fields(tag: tagOfClient(coding), saysType: false)
         if coding.isGzip { fields.merge("Vary", "Accept-Encoding") }
-        return Response(.notModified, fields: fields)
+        // For the cache of open files, which takes the type from the path.
+        guard name == FileResponder.filename(of: request) else { return Response(.notModified, fields: fields) }
+        return Response(.notModified, fields: fields, body: .file(entry, 0..<size))
     }
 
     /// The tag of the variant that the client has and accepts; if it has both, of the one that it would get now.

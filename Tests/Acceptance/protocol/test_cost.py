@@ -134,6 +134,24 @@ def test_calls_of_a_cached_get(warm, folder):
     assert total(calls) <= 4.2, calls
 
 
+@pytest.mark.parametrize("method, field, status, most", [
+    ("GET", "Range: bytes=10-19", 206, 4.2), ("GET", "If-Modified-Since: Tue, 14 Nov 2096 22:13:20 GMT", 304, 3.2),
+    ("HEAD", "Range: bytes=10-19", 200, 3.2), ("GET", "Accept-Encoding: gzip", 200, 4.2),
+])
+def test_calls_of_what_is_selected_of_a_cached_file(warm, folder, method, field, status, most):
+    # Nobody has requested the whole of it.
+    def ask(wire, count):
+        for _ in range(count):
+            assert wire.ask(method, "/one5", field).status == status
+    with Wire(warm) as wire:
+        ask(wire, 10)
+        with Trace(warm, folder) as trace:
+            ask(wire, MANY)
+    calls = trace.each(MANY)
+    assert set(calls) <= {"read", "recvfrom", "statx", "preadv2", "pread64", "sendto"}, calls
+    assert total(calls) <= most, calls
+
+
 def test_calls_of_a_line_in_the_log(serve, folder):
     """Waking a thread for each would cost as much as a small answer: some go together, and each gets there."""
     server = serve()

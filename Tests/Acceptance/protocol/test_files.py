@@ -5,6 +5,7 @@ import contextlib
 import email.utils
 import gzip
 import hashlib
+import itertools
 import os
 import socket
 import ssl
@@ -88,6 +89,54 @@ def test_change_on_disk_shows_at_once(wire, server):
         assert wire.ask("GET", "/c").text == "x" * index
         os.remove(server.root / "c")
         assert wire.ask("GET", "/c").status == 404
+
+
+def spelled(answer):
+    """All of it, but for the time of day."""
+    return answer.status, sorted(field for field in answer.fields if field[0] != "Date"), answer.body
+
+
+@pytest.mark.parametrize("name, content", [("a.bin", CONTENT), ("long.txt", b"text " * 400), ("short.txt", b"short"), ("empty", b"")])
+def test_a_file_that_is_kept_open_is_answered_as_any_other(server, name, content):
+    (server.root / name).write_bytes(content)
+    os.utime(server.root / name, (1_700_000_000, 1_700_000_000))
+    with Wire(server) as wire:
+        tag = wire.ask("GET", f"/{name}")["ETag"]
+        choices = [
+            [None, "Range: bytes=0-", "range:bytes= 3-4", "Range: bytes=-5", "Range: bytes=99999999-", "Range: bytes=5-2", "Range: x=1"],
+            [None, f"If-Range: {tag}", f"If-Range: W/{tag}", 'If-Range: "x"', "If-Range: Tue, 14 Nov 2023 22:13:20 GMT",
+             "If-Range: Tue, 14 Nov 2023 22:13:21 GMT"],
+            [None, f"If-None-Match: {tag}", f'If-None-Match: "x", W/{tag}', "If-None-Match: *", 'If-None-Match: "x"',
+             f'If-None-Match: {tag[:-1]}-gzip"'],
+            [None, "If-Modified-Since: Tue, 14 Nov 2023 22:13:20 GMT", "If-Modified-Since: Tue, 14 Nov 2023 22:13:19 GMT"],
+            [None, "Accept-Encoding: gzip, br", "Accept-Encoding: br", "Accept-Encoding: identity;q=0, gzip",
+             "Accept-Encoding: identity;q=1, *;q=0", "Accept-Encoding: identity;q=0"],
+        ]
+        seen = set()
+        for fields in itertools.product(["GET", "HEAD"], *choices):
+            method, *fields = filter(None, fields)
+            if len(fields) > 3:
+                continue
+            answer = wire.ask(method, f"/{name}", *fields)
+            # Requests with a cookie are answered from the disk.
+            assert spelled(answer) == spelled(wire.ask(method, f"/{name}", *fields, "Cookie: a=b")), (method, fields)
+            seen.add(answer.status)
+    assert seen >= {200, 304, 406} and (206 in seen) == bool(content)
+
+
+def test_change_on_disk_shows_at_once_in_what_is_selected(wire, server):
+    for index in range(20):
+        before = wire.ask("GET", "/data.bin")["ETag"]
+        assert wire.ask("GET", "/data.bin", f"If-None-Match: {before}").status == 304
+        assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", f"If-Range: {before}").status == 206
+        # Of another length each time: some systems' times are coarse.
+        new = os.urandom(1_000 + index)
+        (server.root / "data.bin").write_bytes(new)
+        answer = wire.ask("GET", "/data.bin", "Range: bytes=5-9")
+        assert (answer.status, answer.body) == (206, new[5:10]), index
+        assert wire.ask("GET", "/data.bin", f"If-None-Match: {before}").body == new
+        assert wire.ask("GET", "/data.bin", "Range: bytes=0-9", f"If-Range: {before}").body == new
+        assert wire.ask("HEAD", "/data.bin")["ETag"] != before
 
 
 @pytest.mark.parametrize("field, first, last", [

@@ -11,21 +11,25 @@ import NIOCore
 #endif
 
 extension HTTP1Connection {
-    /// Fields whose presence means that the request is not the plain GET that the cache answers.
+    /// Fields whose presence means that the cache does not answer.
     private static let special = KnownFields(
-        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange, .acceptEncoding, .authorization,
-        .cookie, .origin, .contentLength, .transferEncoding, .expect, .upgrade)
+        .ifMatch, .ifUnmodifiedSince, .authorization, .cookie, .origin, .contentLength, .transferEncoding, .expect,
+        .upgrade)
 
     /// Responses over TLS may differ (HSTS).
     private var files: OpenFileCache { isSecure ? loopState.secureFiles : loopState.files }
 
-    /// Whether the request is for a whole file and nothing else.
-    var isPlainGet: Bool {
-        guard head.known.isDisjoint(with: Self.special), head.methodRange.count == 3 else { return false }
+    /// Whether the request is a GET or HEAD that the cache may answer.
+    var isCacheableRead: Bool {
+        guard head.known.isDisjoint(with: Self.special), !head.contains("want-repr-digest"), !head.contains("if"),
+            head.methodRange.count == (isHeadOnly ? 4 : 3)
+        else { return false }
         return unsafe head.bytes.withUnsafeBytes { bytes in
+            guard unsafe bytes[head.targetRange.lowerBound] == UInt8(ascii: "/") else { return false }
             let method = head.methodRange.lowerBound
-            return unsafe bytes[method] == UInt8(ascii: "G") && bytes[method + 1] == UInt8(ascii: "E")
-                && bytes[method + 2] == UInt8(ascii: "T") && bytes[head.targetRange.lowerBound] == UInt8(ascii: "/")
+            return unsafe isHeadOnly
+                || bytes[method] == UInt8(ascii: "G") && bytes[method + 1] == UInt8(ascii: "E")
+                    && bytes[method + 2] == UInt8(ascii: "T")
         }
     }
 
@@ -68,29 +72,27 @@ extension HTTP1Connection {
         }
     }
 
-    /// Answers from the loop's cache of open files.
-    /// - Returns: false when the cache does not have this file.
+    /// Answers a request for which ``isCacheableRead`` is true from the loop's cache of open files.
+    /// - Returns: false when the cache does not have this file, or not what is asked for of it.
     func answerFromCache() -> Bool {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head) else { return false }
         let range = head.targetRange
         return unsafe head.bytes.withUnsafeBytes { bytes in
             let target = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
             if !closesAfter, head.minorVersion == 1, let composed = loopState.composed, composed.isSecure == isSecure,
-                composed.file.rules == rules, unsafe composed.file.names(target), isUnconditional
+                composed.file.rules == rules, unsafe composed.file.names(target), !isHeadOnly,
+                composed.file.variant(for: head, ranges: engine.limits.ranges) == .whole
             {
                 send(composed)
                 return true
             }
-            guard let file = unsafe files.find(target, rules: rules, tick: loopState.tick), isUnconditional else {
-                return false
-            }
-            send(file)
+            guard let file = unsafe files.find(target, rules: rules, tick: loopState.tick),
+                let variant = file.variant(for: head, ranges: engine.limits.ranges)
+            else { return false }
+            send(variant, of: file)
             return true
         }
     }
-
-    /// Whether no field outside the set of known ones requires another response.
-    private var isUnconditional: Bool { !head.contains("want-repr-digest") && !head.contains("if") }
 
     private func send(_ composed: LoopState.Composed) {
         isAnswering = true
@@ -103,24 +105,31 @@ extension HTTP1Connection {
         pump()
     }
 
-    private func send(_ file: OpenFileCache.File) {
+    private func send(_ variant: OpenFileCache.Variant, of file: OpenFileCache.File) {
         let size = file.entry.attributes.size
-        if file.uses > 4, size <= 64 * 1_024, !closesAfter, head.minorVersion == 1, !pace.isLimited {
+        if file.uses > 4, size <= 64 * 1_024, variant == .whole, !isHeadOnly, !closesAfter, head.minorVersion == 1,
+            !pace.isLimited
+        {
             compose(file)
             if let composed = loopState.composed, composed.file === file { return send(composed) }
         }
         isAnswering = true
-        isHeadOnly = false
-        status = 200
         if loopState.out.freeBytes < 16 * 1_024 { flush(more: true) }
-        writeHead(of: file, to: loopState.out)
-        sentBytes = size
-        if pace.isLimited { keepToRate(0) }
-        if sentBytes > 0 {
-            send(FileSpan(file.entry, 0..<sentBytes), isPiece: false)
-        } else {
-            finishAnswer()
+        writeHead(variant, of: file, to: loopState.out)
+        var span = FileSpan(file.entry, 0..<size)
+        switch variant {
+        case .whole: status = 200
+        case .part(let range):
+            status = 206
+            span = FileSpan(file.entry, range)
+        case .notModified:
+            status = 304
+            span = FileSpan(file.entry, 0..<0)
         }
+        if pace.isLimited { keepToRate(0) }
+        guard !isHeadOnly, span.count > 0 else { return finishAnswer() }
+        sentBytes = span.count
+        send(span, isPiece: false)
     }
 
     private func compose(_ file: OpenFileCache.File) {
@@ -129,7 +138,7 @@ extension HTTP1Connection {
         let isCopied = size <= copiedFile
         guard isCopied || span.isWarm() else { return }
         loopState.compose(file, before: isCopied ? nil : span, to: head.bytes, isSecure: isSecure, of: engine) { out in
-            writeHead(of: file, to: out)
+            writeHead(.whole, of: file, to: out)
             guard isCopied, size > 0 else { return true }
             let free = unsafe out.free
             guard free.count >= size else { return false }
@@ -139,46 +148,59 @@ extension HTTP1Connection {
         }
     }
 
-    private func writeHead(of file: OpenFileCache.File, to out: OutBuffer) {
-        out.append("HTTP/1.1 200 OK\r\n")
+    private func writeHead(_ variant: OpenFileCache.Variant, of file: OpenFileCache.File, to out: OutBuffer) {
+        let size = file.entry.attributes.size
+        var length: Int64? = size
+        switch variant {
+        case .whole: out.append("HTTP/1.1 200 OK\r\n")
+        case .part(let range):
+            out.append("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes ")
+            out.append(decimal: range.lowerBound)
+            out.append(byte: UInt8(ascii: "-"))
+            out.append(decimal: range.upperBound - 1)
+            out.append(byte: UInt8(ascii: "/"))
+            out.append(decimal: size)
+            out.append("\r\n")
+            length = Int64(range.count)
+        case .notModified:
+            out.append("HTTP/1.1 304 Not Modified\r\n")
+            length = nil
+        }
         loopState.writeDate(to: out)
-        out.append(file.lines)
+        if let length {
+            out.append(file.lines.type)
+            out.append("Content-Length: ")
+            out.append(decimal: length)
+            out.append("\r\n")
+        }
+        out.append(file.lines.others)
         writeConnectionField(to: out)
         out.append("\r\n")
     }
 
-    /// Caches a response that the next requester will get too.
+    /// Caches a file with which the next requester will be answered too.
     func rememberFile(_ undressed: Response, to request: Request) {
         guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head), let view else { return }
         var response = undressed
         engine.access.addFields(to: &response, for: view)
-        guard response.status == .ok, case .file(let entry, let range) = response.body, range.lowerBound == 0,
-            range.upperBound == entry.attributes.size, request.storage.query == nil,
-            request.share.base.isRoot
+        guard case .file(let entry, let range) = response.body, request.storage.query == nil, request.share.base.isRoot
         else { return }
-        var lines: [UInt8] = []
-        lines.reserveCapacity(512)
-        for line in response.fields.lines {
-            // Content that depends on more than what `isPlainGet` excludes must not be sent to anybody else.
-            if ASCII.equalIgnoringCase(line.name.utf8, "vary".utf8),
-                !ASCII.equalIgnoringCase(line.value.utf8, "accept-encoding".utf8)
-            {
-                return
-            }
-            guard !ResponseFields.isSetByConnection(line.name) else { continue }
-            lines += line.name.utf8
-            lines += ": ".utf8
-            lines += line.value.utf8
-            lines += "\r\n".utf8
+        switch response.status {
+        case .ok: guard range == 0..<entry.attributes.size else { return }
+        // What else it says is said of the whole file, too. RFC 9110 §15.3.7.
+        case .partialContent: response.fields["Content-Range"] = nil
+        case .notModified:
+            response.fields["Content-Type"] = FileResponder.mediaType(of: FileResponder.filename(of: request))
+        default: return
         }
-        lines += "Content-Length: \(range.count)\r\n".utf8
-        guard lines.count < 8 * 1_024 else { return }
+        guard let lines = OpenFileCache.Lines(response.fields, of: entry),
+            lines.isSelectable || response.status == .ok
+        else { return }
         let target = head.targetRange
         unsafe head.bytes.withUnsafeBytes { bytes in
             unsafe files.keep(
                 entry, for: UnsafeRawBufferPointer(rebasing: bytes[target]), path: request.path,
-                root: request.share.root,
-                lines: lines, rules: rules, tick: loopState.tick, limit: engine.cachedFiles)
+                root: request.share.root, lines: lines, rules: rules, tick: loopState.tick, limit: engine.cachedFiles)
         }
     }
 }

@@ -64,9 +64,9 @@ extension HTTP1Connection {
             incoming = .none
             owesContinue = false
         }
-        if isPlainGet, answerFromCache() { return }
+        isHeadOnly = head.methodRange.count == 4 && head.method == .head
+        if isCacheableRead, answerFromCache() { return }
         let method = head.method
-        isHeadOnly = method == .head
         guard method.rawValue != "CONNECT" else {
             throw HTTPError(.notImplemented, "This server is no proxy.")
         }
@@ -125,7 +125,7 @@ extension HTTP1Connection {
             if case .stream = response.body, !isHeadOnly, response.status.allowsBody {
                 start(request) { _ in response }
             } else {
-                if isPlainGet { rememberFile(response, to: request) }
+                if isCacheableRead { rememberFile(response, to: request) }
                 respond(response)
             }
         case .later(let work):

@@ -3,6 +3,9 @@ import DirectoryRoot
 /// The files with which one loop answered recent GET requests: open, with their heads composed, so that another request
 /// costs one check of what is at the path instead of an open and everything after it.
 ///
+/// What differs between the whole file, a part of it, and the news that it is still what the client has, is written for
+/// each request; see ``Variant``.
+///
 /// Never stale: each use compares what is at the path now with what was opened; see
 /// ``DirectoryRoot/holds(_:at:isNested:)``. A path that leads through a link is never cached. The entries are few, and
 /// each is kept only for some seconds after its last use, so that a deleted file's space is freed and the file system
@@ -13,8 +16,7 @@ final class OpenFileCache {
     final class File {
         let target: [UInt8]
         let entry: Entry
-        /// The fields with `Content-Length`, each line with its CR LF.
-        let lines: [UInt8]
+        let lines: Lines
         /// From the root, ended by NUL.
         private let path: [CChar]
         private let isNested: Bool
@@ -26,7 +28,7 @@ final class OpenFileCache {
         fileprivate var lastUse: UInt32
 
         fileprivate init(
-            target: [UInt8], entry: Entry, lines: [UInt8], path: [CChar], root: DirectoryRoot, rules: UInt64,
+            target: [UInt8], entry: Entry, lines: Lines, path: [CChar], root: DirectoryRoot, rules: UInt64,
             tick: UInt32
         ) {
             self.target = target
@@ -76,7 +78,7 @@ final class OpenFileCache {
 
     /// Caches the file with which a target was just answered, unless there are `limit` files already.
     func keep(
-        _ entry: Entry, for target: UnsafeRawBufferPointer, path: SharePath, root: DirectoryRoot, lines: [UInt8],
+        _ entry: Entry, for target: UnsafeRawBufferPointer, path: SharePath, root: DirectoryRoot, lines: Lines,
         rules: UInt64, tick: UInt32, limit: Int
     ) {
         guard !path.isRoot, entry.realPath == path, target.count <= 1_024 else { return }

@@ -37,7 +37,7 @@ extension Response {
             .multiStatus, fields: deflater == nil ? fields : compressed(fields),
             body: .stream(length: nil) { [io = request.io] writer in
                 defer { withExtendedLifetime(slot) {} }
-                slot.watch.follow(writer)
+                slot.follow(writer)
                 guard let deflater else {
                     try await writer.write(listing.first)
                     while let piece = try await io.run({ try listing.next(isCrowded: slot.isCrowded) }) {

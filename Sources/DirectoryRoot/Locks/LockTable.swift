@@ -260,7 +260,11 @@ package final class LockTable: Sendable {
 
     /// Answers from the copy in memory if one `fstatat` shows that it is current, otherwise from the file.
     private func ask<T>(_ question: (LockSnapshot, Duration) -> T) throws(RootError) -> T {
-        try known.withLock { (known) throws(RootError) -> T in
+        // Not while others wait, unless it has to be: every listing and every write looks.
+        let seen = try file.identity()
+        return try known.withLock { (known) throws(RootError) -> T in
+            if known.isValid, known.identity == seen { return question(known.snapshot, clock.uptime()) }
+            // Perhaps it was replaced by this process in between.
             let identity = try file.identity()
             if !known.isValid || known.identity != identity {
                 do throws(RootError) {

@@ -6,7 +6,12 @@ import Synchronization
 /// clients that read a byte now and then would keep all others out.
 package final class Slots: Sendable {
     private let count: Int
-    /// The watches of those who have a place.
+    /// How many are taken.
+    ///
+    /// Not counted under a lock: every listing takes a place, and threads that wait for each other cost more than a
+    /// small listing.
+    private let taken = Atomic<Int>(0)
+    /// The watches of those who have a place and whose clients take the response while it is produced.
     private let watches = Mutex<[ObjectIdentifier: BodyWatch]>([:])
 
     /// `count` places.
@@ -14,37 +19,45 @@ package final class Slots: Sendable {
 
     /// Takes a place, released with the token; nil when all are taken by clients that read.
     package func take() -> Token? {
-        let watch = BodyWatch()
-        var loser: BodyWatch?
-        let isTaken = watches.withLock { watches in
-            if watches.count >= count {
-                guard let stalled = watches.stalled().first else { return false }
-                loser = watches.removeValue(forKey: stalled)
-            }
-            watches[ObjectIdentifier(watch)] = watch
-            return true
+        var now = taken.load(ordering: .relaxed)
+        while now < count {
+            let (isTaken, found) = taken.weakCompareExchange(expected: now, desired: now + 1, ordering: .relaxed)
+            if isTaken { return Token(slots: self) }
+            now = found
         }
-        loser?.giveUp()
-        return isTaken ? Token(slots: self, watch: watch) : nil
+        let loser = watches.withLock { watches in watches.stalled().first.flatMap { watches.removeValue(forKey: $0) } }
+        guard let loser else { return nil }
+        loser.giveUp()
+        return Token(slots: self)
     }
 
     /// One taken place.
     package final class Token: Sendable {
         private let slots: Slots
-        /// To be given the body for which the place is kept; without one, nobody else can take the place.
-        package let watch: BodyWatch
+        /// Observes the body for which the place is kept; see ``follow(_:)``.
+        package let watch = BodyWatch()
+        private let isFollowing = Atomic<Bool>(false)
 
-        fileprivate init(slots: Slots, watch: BodyWatch) {
-            self.slots = slots
-            self.watch = watch
+        fileprivate init(slots: Slots) { self.slots = slots }
+
+        /// Gives the place away when it is needed and the client takes nothing of this body; to be called before its
+        /// first byte.
+        package func follow(_ writer: BodyWriter) {
+            watch.follow(writer)
+            isFollowing.store(true, ordering: .relaxed)
+            slots.watches.withLock { $0[ObjectIdentifier(watch)] = watch }
         }
 
         /// Whether so many are taken that each should use less memory than it would alone.
-        package var isCrowded: Bool { slots.watches.withLock { $0.count } > 16 }
+        package var isCrowded: Bool { slots.taken.load(ordering: .relaxed) > 16 }
 
         deinit {
-            let id = ObjectIdentifier(watch)
-            _ = slots.watches.withLock { $0.removeValue(forKey: id) }
+            if isFollowing.load(ordering: .relaxed) {
+                let id = ObjectIdentifier(watch)
+                // The place is someone else's already.
+                guard slots.watches.withLock({ $0.removeValue(forKey: id) }) != nil else { return }
+            }
+            slots.taken.wrappingSubtract(1, ordering: .relaxed)
         }
     }
 }

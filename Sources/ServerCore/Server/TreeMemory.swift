@@ -54,6 +54,8 @@ package final class TreeMemory: Sendable {
     package final class Portion: Sendable {
         private let memory: TreeMemory
         private let watch: BodyWatch?
+        /// Whether it has held counted bytes: few do, and all others need no lock.
+        private let isCounted = Atomic<Bool>(false)
 
         fileprivate init(_ memory: TreeMemory, _ watch: BodyWatch?) {
             self.memory = memory
@@ -61,6 +63,7 @@ package final class TreeMemory: Sendable {
         }
 
         deinit {
+            guard isCounted.load(ordering: .relaxed) else { return }
             let id = ObjectIdentifier(self)
             memory.used.withLock { $0.remove(id) }
         }
@@ -71,6 +74,8 @@ package final class TreeMemory: Sendable {
         /// - Throws: ``RootError/tooMany`` when there is not enough for more; then nothing has changed for this one.
         package func hold(_ bytes: Int) throws(RootError) {
             let counted = max(0, bytes - TreeMemory.free)
+            guard counted > 0 || isCounted.load(ordering: .relaxed) else { return }
+            isCounted.store(true, ordering: .relaxed)
             let id = ObjectIdentifier(self)
             let losers = memory.used.withLock { used -> [BodyWatch]? in
                 let held = used.portions[id] ?? 0

@@ -91,7 +91,7 @@ extension UploaderHandler {
         let io = request.io
         var response = head
         response.body = .stream(length: Int64(span.count)) { writer in
-            slot.watch.follow(writer)
+            slot.follow(writer)
             // The next piece is read while this one is being sent.
             var piece = try await io.run { try producer.next() }
             while let current = piece {
@@ -120,7 +120,7 @@ extension UploaderHandler {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { writer in
-                slot.watch.follow(writer)
+                slot.follow(writer)
                 var chunk = try await io.run { try producer.next() }
                 while let current = chunk {
                     async let following = io.run { try producer.next() }

@@ -25,7 +25,7 @@ extension Response {
         return Response(
             .ok, fields: fields,
             body: .stream(length: nil) { [producer] writer in
-                slot?.watch.follow(writer)
+                slot?.follow(writer)
                 while let chunk = try await io.run({ try producer.next() }) { try await writer.write(chunk) }
                 withExtendedLifetime(slot) {}
             })

@@ -34,7 +34,7 @@ package struct SnapshotStore: Sendable {
             // What stays is removed like all others when there are too many.
             if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
             try checkState(renamed, "rename a snapshot", name)
-            try evict(from: folder)
+            try evict(from: folder, except: name)
         }
     }
 
@@ -73,12 +73,14 @@ package struct SnapshotStore: Sendable {
         return sys_set_times(opened, 0, -1, now.seconds, Int64(now.nanoseconds)) == 0
     }
 
-    private func evict(from folder: IdentifiedDescriptor) throws(RootError) {
+    /// Removes the oldest, but never `newest`, though others were stored in the same second.
+    private func evict(from folder: IdentifiedDescriptor, except newest: String) throws(RootError) {
         var kept: [(name: String, age: Timestamp, size: UInt64)] = []
         for name in try StateFolder.names(in: folder) {
             var found = sys_attributes()
             guard unsafe sys_statat(folder.number, name, &found) == 0 else { continue }
-            kept.append((name, StateFile.Identity(found).modified, found.size))
+            let age = name == newest ? Timestamp(seconds: .max) : StateFile.Identity(found).modified
+            kept.append((name, age, found.size))
         }
         kept.sort { $0.age > $1.age }
         var bytes: UInt64 = 0

@@ -167,6 +167,17 @@ import Testing
         }
     }
 
+    @Test("What was just stored is there, however much was in the same second")
+    func manySnapshots() throws {
+        let fixture = try Fixture.memory()
+        let snapshots = fixture.root.state.snapshots
+        for number in 0..<300 {
+            let name = String(4_096 + number, radix: 16)
+            try snapshots.keep([7], as: name)
+            #expect(try snapshots.content(name) == [7])
+        }
+    }
+
     @Test("Files of another program among the snapshots make room, however large they are")
     func hugeFilesAmongSnapshots() throws {
         let fixture = try Fixture.memory()

@@ -5,7 +5,7 @@ package import DirectoryRoot
 /// RFC 4918 §10.4.3, §10.4.4.
 extension IfHeader {
     /// The state of one resource.
-    private struct State {
+    struct State {
         /// The tags of its content as it is and as gzip, since either may have been sent; empty for a folder and for
         /// nothing.
         var tags: [String]
@@ -25,9 +25,12 @@ extension IfHeader {
     /// - Parameters:
     ///   - request: the request with the field.
     ///   - settled: the states of collections before the request's first change, which may itself alter them.
+    ///   - earlier: the locks that were found the first time, for a request that looks again after its body.
     /// - Returns: false when a list depends on something that is not examined.
     /// - Throws: what the disk reports.
-    package func holds(for request: Request, _ settled: SettledCollections? = nil) throws(RootError) -> Bool {
+    package func holds(
+        for request: Request, _ settled: SettledCollections? = nil, _ earlier: EarlierLocks? = nil
+    ) throws(RootError) -> Bool {
         var looked: [SharePath: State] = [:]
         var collections = settled?.look ?? CollectionLook(share: request.share)
         for list in lists {
@@ -39,7 +42,11 @@ extension IfHeader {
             for condition in list.conditions where holds {
                 let isTrue: Bool? =
                     switch condition.subject {
-                    case .state(let token): state.locks.contains { $0.token == token }
+                    case .state(let token):
+                        state.locks.contains { $0.token == token }
+                            || path.map {
+                                earlier?.had(token, at: $0, isTarget: $0 == request.path, now: state) ?? false
+                            } ?? false
                     case .entityTag(let tag): state.tags.contains(tag)
                     case .collection(let token): try collections.isCurrent(token, at: path)
                     }
@@ -47,6 +54,7 @@ extension IfHeader {
             }
             if holds {
                 settled?.keep(collections)
+                earlier?.keep(looked)
                 return true
             }
         }
@@ -94,7 +102,8 @@ extension Request {
         share.tokens = header.tokens
         // Of several changes, the first may itself alter a collection's state.
         let settled = SettledCollections()
-        share.precondition = { () throws(RootError) in try header.holds(for: self, settled) }
+        let earlier = EarlierLocks()
+        share.precondition = { () throws(RootError) in try header.holds(for: self, settled, earlier) }
         share.afterChange = { settled.changed() }
         return Request(storage: RequestStorage(storage, with: share))
     }

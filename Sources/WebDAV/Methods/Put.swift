@@ -63,7 +63,9 @@ extension DAVRequest {
         if let length, length <= min(Self.smallBody, mostBytes), request.fields["expect"] == nil, !isEncoded,
             request.body.reserve(Int(length))
         {
-            // The upload begins only after the body has come, which may be late within a rate limit.
+            // Remembers the locks that are in force before the body has come; the upload begins only after that, which
+            // may be late within a rate limit.
+            if let holds = share.precondition { _ = try await onDisk { _ in try holds() } }
             let before = request.body.isPaced ? try await seenTarget() : nil
             let bytes = try await request.body.collect(upTo: Int(Self.smallBody), reserved: Int(length))
             return try await onDisk { share in try store(bytes, promises, replacing: replacement, before, in: share) }

@@ -28,10 +28,10 @@ def multistatus(answer):
     return found
 
 
-def lock(wire, target, *fields, scope="exclusive", owner="<D:href>me</D:href>"):
+def lock(wire, target, *fields, scope="exclusive", owner="<D:href>me</D:href>", timeout=600):
     body = (f'<?xml version="1.0" encoding="utf-8"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:{scope}/></D:lockscope>'
             f"<D:locktype><D:write/></D:locktype><D:owner>{owner}</D:owner></D:lockinfo>")
-    answer = wire.ask("LOCK", target, "Depth: 0", "Timeout: Second-600", *fields, 'Content-Type: text/xml; charset="utf-8"', body=body)
+    answer = wire.ask("LOCK", target, "Depth: 0", f"Timeout: Second-{timeout}", *fields, 'Content-Type: text/xml; charset="utf-8"', body=body)
     token = (answer["Lock-Token"] or "").strip("<>")
     return answer, token
 
@@ -166,6 +166,31 @@ def test_office_saves_under_a_lock(wire, server):
     assert wire.ask("PUT", "/a.docx", *office, "Lock-Token: <urn:uuid:other>", body="x").status == 423
     assert wire.ask("UNLOCK", "/a.docx", *office, f"Lock-Token: <{token}>").status == 204
     assert (server.root / "a.docx").read_text() == "newer"
+
+
+@pytest.mark.parametrize("size", [1_000, 1_000_000])
+@pytest.mark.parametrize("meanwhile, status", [("nothing", 204), ("change", 412), ("lock", 412), ("delete", 412)])
+def test_a_lock_that_ends_during_an_upload_counts_if_nobody_came_between(wire, server, size, meanwhile, status):
+    """davfs2 and LibreOffice do not refresh theirs during a PUT."""
+    file, body = server.root / "slow.odt", b"n" * size
+    file.write_text("old")
+    token = lock(wire, "/slow.odt", timeout=2)[1]
+    wire.send(f"PUT /slow.odt HTTP/1.1\r\nHost: {server.authority}\r\nIf: (<{token}>)\r\nContent-Length: {size}\r\n\r\n")
+    wire.send(body[:-1])
+    with Wire(server) as other:
+        wait_until(lambda: token not in other.ask("PROPFIND", "/slow.odt", "Depth: 0").text, "the lock to end")
+        if meanwhile == "change":
+            assert other.ask("PUT", "/slow.odt", body="theirs").status == 204
+        elif meanwhile == "delete":
+            assert other.ask("DELETE", "/slow.odt").status == 204
+        elif meanwhile == "lock":
+            assert lock(other, "/slow.odt")[0].status == 200
+    before = file.exists() and file.read_bytes()
+    wire.send(body[-1:])
+    assert wire.response().status == status
+    assert (file.exists() and file.read_bytes()) == (body if status == 204 else before)
+    # Only what was begun under the lock.
+    assert ask(server, "PUT", "/slow.odt", f"If: (<{token}>)", body="late").status == 412
 
 
 def test_keepass_moves_a_temporary_file_over_the_old_one(wire, server):

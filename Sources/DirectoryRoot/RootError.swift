@@ -24,6 +24,8 @@ public enum RootError: Error, Equatable, Sendable {
     case preconditionFailed
     /// The root itself, or a place inside the source, can't be the target of this operation.
     case selfReference
+    /// A symbolic link would lead to something else from its new place, or nowhere.
+    case leadsElsewhere
     /// No free space on the disk, within the quota or above `--min-free-space`.
     case noSpace
     /// More bytes than were announced, or than the file system or the process's limit allows in a file.

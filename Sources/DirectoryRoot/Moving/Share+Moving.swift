@@ -4,14 +4,14 @@ extension Share {
     /// Moves a file or tree: one rename, or copy and delete across file systems.
     ///
     /// The source's locks end; its dead properties follow. A replaced folder is replaced whole. For a link, the link
-    /// itself is moved.
+    /// itself is moved, if it leads to the same from its new place.
     /// - Parameters:
     ///   - source: must exist.
     ///   - target: its parent must exist.
     ///   - replacing: what may be at the target.
     /// - Returns: whether the target is new, and the members that could not be moved (then nothing was).
     /// - Throws: ``RootError/notFound``, ``RootError/parentMissing``, ``RootError/exists``,
-    ///   ``RootError/selfReference``, …
+    ///   ``RootError/selfReference``, ``RootError/leadsElsewhere``, …
     public func move(
         _ source: SharePath, to target: SharePath, replacing: Replacement
     ) throws(RootError) -> TransferResult {
@@ -54,6 +54,7 @@ extension Share {
     ) throws(RootError) {
         guard let moved = from.status else { throw .notFound }
         try requireSeparate(from, to)
+        if moved.isLink { try requireSameLead(from, to) }
         try requireMatch(replacing, try contentStatus(of: to))
         if moved.isDirectory { try requireRights(throughout: .create, at: target, to.path) }
         if let old = to.status {

@@ -60,6 +60,8 @@ public struct HTTPError: Error, Sendable {
             self.init(.preconditionFailed, "It has changed meanwhile, or is not as you asked. Reload and try again.")
         case .selfReference:
             self.init(.forbidden, "The shared folder itself, or a place inside the source, can't be the target.")
+        case .leadsElsewhere:
+            self.init(.forbidden, "This is a link, and leads elsewhere from there. Move what it leads to, or copy it.")
         case .noSpace: self.init(.insufficientStorage, "The disk has no room for this. Free some space and try again.")
         case .tooLarge: self.init(.contentTooLarge, "This is larger than the server takes.")
         case .overLimit(let most):

@@ -626,6 +626,21 @@ def _(dav):
     assert {key: dav.status("MOVE", key[0], f"Destination: {key[1]}") for key in requests} == requests
 
 
+@row("9.9", "MOVE of a link: what it leads to is at the new address, or nothing has happened")
+def _(dav):
+    for folder in ("x", "x/y", "z"):
+        (dav.root / folder).mkdir()
+    for name in ("x/f", "f"):
+        (dav.root / name).write_text(name)
+    for name, text in {"x/same": "f", "x/up": "../x/f", "x/out": "../../f", "away": "x/f", "tree": "x"}.items():
+        (dav.root / name).symlink_to(text)
+    requests = {("/x/same", "/same"): 403, ("/x/same", "/x/y/same"): 403, ("/x/same", "/x/other"): 201, ("/x/up", "/z/up"): 201,
+                ("/z/up", "/x/y/up"): 403, ("/z/up", "/up"): 403, ("/away", "/away2"): 201, ("/away2", "/z/away"): 403,
+                ("/tree", "/z/tree"): 403, ("/tree", "/forest"): 201, ("/x/out", "/z/out"): 404}
+    assert {key: dav.status("MOVE", key[0], f"Destination: {key[1]}") for key in requests} == requests
+    assert [dav.ask("GET", name).text for name in ("/x/other", "/z/up", "/away2", "/forest/f")] == ["x/f"] * 4
+
+
 @row("9.10.1", "LOCK answers with the token in Lock-Token and with lockdiscovery")
 def _(dav):
     answer = dav.ask_lock("/a", "Timeout: Second-600")

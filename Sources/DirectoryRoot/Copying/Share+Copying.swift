@@ -213,7 +213,7 @@ extension Share {
                 guard !root.policy.refusesDelete else { throw .forbidden }
             }
             try requireReplaceable(location, asked: request.target)
-            try checkLocks(WriteUse(trees: [location.path]))
+            try checkLocks(WriteUse(changes: lead(of: location), trees: [location.path]))
         } else {
             try requireNewName(request.target, location.path, isDirectory: request.isDirectory)
             try checkLocks(WriteUse(bindings: [location.path]))

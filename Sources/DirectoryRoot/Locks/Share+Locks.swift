@@ -182,6 +182,13 @@ extension Share {
     /// that it has the same locks whichever way it is reached.
     func lockPath(_ path: SharePath) throws(RootError) -> SharePath { try lockTarget(absolute(path)).path }
 
+    /// What a link leads to: it has the locks that were taken at the address of the link, which hold for the link itself
+    /// too; empty for anything else.
+    func lead(of location: borrowing Location) -> [SharePath] {
+        guard location.status?.isLink == true else { return [] }
+        return (try? look(at: location.path, waiting: true)).map { [$0.realPath] } ?? []
+    }
+
     private func mayFill(_ full: SharePath) -> Bool {
         guard let found = try? look(at: full, waiting: true), found.realPath == full else { return false }
         return mayFill(found.status, at: full)

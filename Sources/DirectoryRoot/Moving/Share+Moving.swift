@@ -27,7 +27,9 @@ extension Share {
             try requireMovable(from, to, asked: target, replacing)
             let changed = to.status == nil ? WriteUse(bindings: [to.path]) : WriteUse(trees: [to.path])
             try checkLocks(
-                WriteUse(bindings: changed.bindings, trees: changed.trees + [from.path]))
+                WriteUse(
+                    changes: lead(of: from) + lead(of: to), bindings: changed.bindings,
+                    trees: changed.trees + [from.path]))
             return try rename(from, to)
         }
         switch outcome {

@@ -23,7 +23,7 @@ extension Share {
             let location = try locateSource(path, followsLink: false)
             if case .when = precondition { try requireMatch(precondition, try contentStatus(of: location)) }
             try requireRights(throughout: .delete, at: path, location.path)
-            try checkLocks(WriteUse(trees: [location.path]))
+            try checkLocks(WriteUse(changes: lead(of: location), trees: [location.path]))
             let status = location.status
             let kept = try keepInTrash(location, isReplaced: false)
             let isKept = kept.isMoved

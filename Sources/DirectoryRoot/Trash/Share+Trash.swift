@@ -14,7 +14,7 @@ extension Share {
         let taken = try root.commitLock.withLock { () throws(RootError) -> (TrashRecord, sys_attributes)? in
             let location = try locateSource(path, followsLink: false)
             try requireRights(throughout: .delete, at: path, location.path)
-            try checkLocks(WriteUse(trees: [location.path]))
+            try checkLocks(WriteUse(changes: lead(of: location), trees: [location.path]))
             guard let status = location.status, let record = try root.state.trash.take(location, user: user) else {
                 return nil
             }
@@ -128,7 +128,7 @@ extension Share {
                 guard location.status?.isDirectory != true || !root.policy.refusesDelete else { throw .forbidden }
                 try requireRights(throughout: [.overwrite, .delete], at: full, location.path)
                 try requireReplaceable(location, asked: full)
-                try checkLocks(WriteUse(trees: [location.path]))
+                try checkLocks(WriteUse(changes: lead(of: location), trees: [location.path]))
                 if let exchanged = try exchange(id, with: location) {
                     (replaced, isDone) = (.moved(exchanged), true)
                 } else {

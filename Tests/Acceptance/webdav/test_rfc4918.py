@@ -641,6 +641,20 @@ def _(dav):
     assert [dav.ask("GET", name).text for name in ("/x/other", "/z/up", "/away2", "/forest/f")] == ["x/f"] * 4
 
 
+@row("7.4", "A link's name is protected by the lock that was taken at its address")
+def _(dav):
+    (dav.root / "real").write_text("real")
+    for name in ("ln", "ln2"):
+        (dav.root / name).symlink_to("real")
+    token = dav.lock("/ln")
+    requests = [("DELETE", "/ln"), ("MOVE", "/ln", "Destination: /other"), ("MOVE", "/a", "Destination: /ln"),
+                ("COPY", "/a", "Destination: /ln"), ("PUT", "/ln"), ("DELETE", "/ln2")]
+    assert [dav.status(*request) for request in requests] == [423] * 6
+    assert dav.status("COPY", "/a", "Destination: /ln", f"If: </ln> ({token})") == 204
+    assert (dav.root / "real").read_text() == "real" and not (dav.root / "ln").is_symlink()
+    assert dav.status("DELETE", "/ln2", f"If: ({token})") == 204
+
+
 @row("9.10.1", "LOCK answers with the token in Lock-Token and with lockdiscovery")
 def _(dav):
     answer = dav.ask_lock("/a", "Timeout: Second-600")

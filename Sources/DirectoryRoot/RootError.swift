@@ -26,6 +26,8 @@ public enum RootError: Error, Equatable, Sendable {
     case selfReference
     /// A symbolic link would lead to something else from its new place, or nowhere.
     case leadsElsewhere
+    /// It can't be kept in the trash, which is on another file system.
+    case otherDisk
     /// No free space on the disk, within the quota or above `--min-free-space`.
     case noSpace
     /// More bytes than were announced, or than the file system or the process's limit allows in a file.

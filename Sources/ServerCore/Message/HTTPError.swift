@@ -62,6 +62,8 @@ public struct HTTPError: Error, Sendable {
             self.init(.forbidden, "The shared folder itself, or a place inside the source, can't be the target.")
         case .leadsElsewhere:
             self.init(.forbidden, "This is a link, and leads elsewhere from there. Move what it leads to, or copy it.")
+        case .otherDisk:
+            self.init(.conflict, "The trash is on another disk, and can't keep this. Use “Delete forever”.")
         case .noSpace: self.init(.insufficientStorage, "The disk has no room for this. Free some space and try again.")
         case .tooLarge: self.init(.contentTooLarge, "This is larger than the server takes.")
         case .overLimit(let most):

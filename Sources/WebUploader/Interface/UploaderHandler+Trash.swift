@@ -38,12 +38,8 @@ extension UploaderHandler {
                 let io = request.io(for: path)
                 try io.requireAnswering()
                 let item = try await io.run { try request.share.moveToTrash(path) }
-                if item == nil {
-                    // On another disk than the trash: it is deleted for good, as by any other client.
-                    try await io.walk {
-                        if let failure = try request.share.remove(path).first { throw failure.error }
-                    }
-                }
+                // Nobody has been asked whether it may be deleted for good.
+                guard let item else { throw RootError.otherDisk }
                 outcomes.append(.item(item, path))
             } catch let error as RootError {
                 outcomes.append(.failure(said, error))

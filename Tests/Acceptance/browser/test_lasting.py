@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from browser.conftest import PHONE, REFUSALS, act, row
+from browser.conftest import PHONE, REFUSALS, act, row, select
 from browser.test_transfers import LOST, MIB, Proxy, big_file, digest, files_input, panel
 from server import wait_until
 
@@ -243,3 +243,23 @@ def test_a_large_folder_shows_its_first_rows_before_it_is_read(server, opened):
     page.unroute_all(behavior="ignoreErrors")
     page.reload()
     expect(page.get_by_text("1,500 files")).to_be_visible()
+
+
+@pytest.mark.root
+def test_what_no_trash_can_keep_is_not_deleted_without_a_question(server, opened):
+    disk = server.root / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", disk], check=True)
+    try:
+        (disk / "only copy.txt").write_text("precious")
+        page = opened(server.url + "/disk/")
+        select(page, "only copy.txt")
+        page.keyboard.press("Delete")
+        expect(page.locator(".toast").filter(has_text="Delete forever")).to_be_visible()
+        assert (disk / "only copy.txt").read_text() == "precious"
+        page.keyboard.press("Shift+Delete")
+        page.get_by_role("alertdialog").get_by_role("button", name="Delete").click()
+        expect(row(page, "only copy.txt")).to_have_count(0)
+        assert not list(disk.iterdir())
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)

@@ -548,17 +548,17 @@ def empty_trash(server):
     return Wire(server).request("DELETE", "/.shareserve/trash")
 
 
-def discard_for_good(server):
+def delete_for_good(server):
     (server.root / "disk" / "tree").mkdir()
-    return Wire(server).request("POST", "/.shareserve/trash", "Content-Type: application/json", body=b'{"paths":["/disk/tree"]}')
+    return Wire(server).request("DELETE", "/disk/tree")
 
 
-LONG = [append, replace_first, join, empty_trash, pytest.param(discard_for_good, marks=pytest.mark.root)]
+LONG = [append, replace_first, join, empty_trash, pytest.param(delete_for_good, marks=pytest.mark.root)]
 
 
 @pytest.mark.parametrize("long", LONG, ids=lambda work: work.__name__)
 def test_what_takes_as_long_as_a_copy_waits_for_its_turn(serve, long, request):
-    if long is discard_for_good:
+    if long is delete_for_good:
         request.getfixturevalue("disk")
     server = serve("--max-tree-walks", "1", "--trash", "3")
     (server.root / "big").write_bytes(bytes(9 << 20))

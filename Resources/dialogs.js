@@ -127,7 +127,6 @@ export function showCode(address) {
 
 export function showTrash() {
 	const rows = h("ul.rows")
-	// A second click would be the next row's.
 	const single = work => event => event.detail > 1 || work()
 	const load = async () => {
 		const {items} = await api("GET", "trash")

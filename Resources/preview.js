@@ -22,9 +22,9 @@ const mayLeave = async () => !editor?.isChanged() || confirm(t("Unsaved changes"
 export function openPreview(one, {edit, fromAddress} = {}) {
 	if (!box.open) {
 		pushed = !fromAddress
+		if (pushed) history.pushState({scroll: scrollY}, "", hashOf(one))
 		box.showModal()
 	}
-	if (!fromAddress && !location.hash.startsWith("#view=")) history.pushState({scroll: scrollY}, "", hashOf(one))
 	show(one, edit)
 }
 
@@ -74,7 +74,7 @@ async function fill(kind, src, edit, isAsked) {
 	if (kind === "pdf") return pdf(src)
 	if (kind === "video" || kind === "audio") return stage.append(h(kind, {controls: true, preload: "metadata", src, playsInline: true, onerror}))
 	if (kind !== "image") return card()
-	const image = h("img", {alt: shown(entry.name), src, draggable: false, onerror})
+	const image = h("img", {alt: shown(entry.name), src: src + "?" + entry.modified, draggable: false, onerror})
 	zoom = zoomer(image)
 	extra.append(iconButton(t("Zoom out"), "zoom-out", () => zoom(1 / 1.5)), iconButton(t("Zoom in"), "zoom-in", () => zoom(1.5)))
 	return stage.append(image)

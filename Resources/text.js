@@ -34,7 +34,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
 		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
 		claim(event)
-		save()
+		if (writable) save()
 	}})
 	const leaving = event => { if (isChanged()) claim(event) }
 
@@ -73,7 +73,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	function conflict() {
 		const beside = childOf(parentOf(entry.href), app.listing.freeName(entry.name, false))
 		notice.hidden = false
-		notice.replaceChildren(h("span", t("Somebody else changed this file. Nothing of yours is lost.")), button(t("Load theirs"), null, () => reload().catch(fail)),
+		notice.replaceChildren(h("span", t("Somebody else changed this file. Nothing of yours is lost.")), button(t("Load theirs"), null, () => reload(true).catch(fail)),
 			button(t("Overwrite with mine"), null, () => save({}), {kind: "danger"}),
 			button(t("Save mine as a copy"), null, () => save({"If-None-Match": "*"}, beside)))
 	}
@@ -85,10 +85,11 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		else await reload().catch(fail)
 	})
 
-	async function reload() {
-		const answer = await request("GET", address(entry.href))
+	async function reload(isAsked) {
+		const answer = await request("GET", address(entry.href)), now = await answer.arrayBuffer()
+		if (!isAsked && isChanged()) return conflict()
+		text = new TextDecoder("utf-8", {fatal: true}).decode(now)
 		etag = tagOf(answer)
-		text = await answer.text()
 		area.value = saved = text.replace(lineEnd, "\n")
 		notice.hidden = true
 		refresh()

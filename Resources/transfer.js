@@ -22,9 +22,14 @@ const fileOf = entry => entry.getFile?.() ?? new Promise((resolve, reject) => en
 
 // `root`: the handle that leads here after a reload.
 async function* walk(entry, root, path = entry.name) {
-	if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
-	yield {folder: path, root}
-	for await (const child of childrenOf(entry)) yield* walk(child, root, `${path}/${child.name}`)
+	try {
+		if (entry.isFile || entry.kind === "file") return yield {file: await fileOf(entry), path, root}
+		yield {folder: path, root}
+		for await (const child of childrenOf(entry)) yield* walk(child, root, `${path}/${child.name}`)
+	} catch (error) {
+		if (error.name === "NotAllowedError") throw error
+		fail(new Error(joined(path, error.message)))
+	}
 }
 
 export const sources = {
@@ -326,7 +331,7 @@ function finish(item, state, message) {
 
 const sayDone = n => t("{n} file{s} uploaded", {n}), sayFailed = n => t("{n} file{s} could not be uploaded", {n})
 
-const mayPass = ({status}) => status === 0 || status === 423 || status === 429 || status >= 500 && status !== 507
+const mayPass = ({status}) => [0, 423, 429].includes(status) || status >= 500 && status !== 507
 const pauseAfter = tries => Math.min(30, 2 ** (tries - 1)) * (750 + Math.random() * 500), mostTries = 12
 
 async function lasting(work, tries = 1) {
@@ -391,7 +396,6 @@ function discard({key}) {
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
-// Without a handle, a file waits to be chosen again.
 export async function restore() {
 	const all = records.all()
 	for (const record of Object.values(all)) {
@@ -399,7 +403,7 @@ export async function restore() {
 		// Those of a folder come with it, and others may be another page's.
 		else if (!all[record.tree] && Date.now() - record.at > 15_000) {
 			const sent = await offsetOf(record).catch(() => null)
-			if (sent !== null) await wait({...record, sent, handle: await records.handle(record)})
+			if (sent !== null) await wait({...record, tree: null, sent, handle: await records.handle(record)})
 		}
 	}
 }
@@ -432,7 +436,7 @@ async function findAgain(item) {
 
 app.uploads = items
 
-const title = h("h2", {id: "transfers-title"}), about = h("p.about", {role: "status"})
+const title = h("h2", {id: "transfers-title"}), about = h("p.about")
 const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
 const controls = [[t("Pause"), t("Pause all"), "pause", pause, mayPause], [t("Retry"), t("Retry all"), "retry", resume, mayRetry],
 	[t("Resume"), t("Resume all"), "play", resume, mayResume, item => mayResume(item) && (item.file || item.handle)],
@@ -518,7 +522,6 @@ function showProgress(percent, share) {
 	if (prefix === app.titlePrefix) return
 	app.titlePrefix = prefix
 	document.title = prefix + app.folderTitle
-	// Its outline is drawn as far as it has come.
 	favicon.href = percent ? plainIcon.replace("fill", `fill='%238884' stroke-width='5' pathLength='1' stroke-dasharray='${share} 1' stroke`) : plainIcon
 }
 

@@ -113,8 +113,8 @@ export async function offsetOf(record, signal) {
 		return Number(answer.headers.get("Upload-Offset"))
 	} catch (error) {
 		// All has come, and the name is taken.
-		if (error.status === 409 || error.status === 412) return record.size
-		if (error.status !== 404 && error.status !== 410) throw error
+		if ([409, 412].includes(error.status)) return record.size
+		if (![404, 410].includes(error.status)) throw error
 		return records.remove(record) ?? null
 	}
 }

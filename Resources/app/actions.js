@@ -94,14 +94,12 @@ const inputs = {}
 // On phones the field itself offers the camera.
 const isPhone = () => matchMedia("(pointer: coarse)").matches
 
-// The handles of a browser's own picker outlive the page.
 async function pick(field, show) {
 	const asked = performance.now()
 	let handles
 	try {
 		handles = !isPhone() && await show()
 	} catch (error) {
-		// Nobody gives up so soon: no picker has shown.
 		if (error.name === "AbortError" && performance.now() - asked > 500) return
 	}
 	if (handles) uploadFrom("handles", app.href, handles)
@@ -138,7 +136,6 @@ function checkedName(name) {
 async function create(title, suggestion, isFolder, make) {
 	const name = await askName(title, app.listing.freeName(suggestion, isFolder), isFolder, typed => make(childOf(app.href, typed, isFolder)))
 	if (!name) return null
-	// What was made shows.
 	clearFind(true)
 	if (name.startsWith(".")) app.view.hidden = true
 	await app.refresh()
@@ -203,7 +200,7 @@ async function chooseAndPlace(method) {
 async function place(method, items, target) {
 	const usable = items.filter(({href, isFolder}) => !isFolder || !target.startsWith(href))
 	if (usable.length < items.length) fail(new Error(t("A folder can't go into itself")))
-	const pairs = usable.map(entry => ({from: entry.href, to: childOf(target, entry.name, entry.isFolder), entry}))
+	const pairs = usable.map(entry => ({from: entry.href, to: target + entry.href.slice(parentOf(entry.href).length), entry}))
 		.filter(({from, to}) => to !== from || method === "COPY")
 	const done = await transferEntries(method, pairs)
 	if (!done.length) return false

@@ -16,7 +16,7 @@ export function h(tag, properties, ...children) {
 		else if (key in element) element[key] = value
 		else element.setAttribute(key, value)
 	}
-	for (const child of children.flat(Infinity)) if (child || child === 0) element.append(child)
+	for (const child of children.flat(Infinity)) if (child) element.append(child)
 	return element
 }
 

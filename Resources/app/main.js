@@ -25,7 +25,7 @@ const skip = h("a.skip", {href: "#files", onclick: event => {
 	claim(event)
 	app.list.setFocused(app.list.focused, true)
 }}, t("Skip to the files"))
-app.others = h("div.others", {role: "status", hidden: true})
+app.others = h("div.others", {hidden: true})
 
 app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems("selection", "clipboard"), x, y, t("Actions")),
 	sort: column => app.setView(app.view.sort === column ? {descending: !app.view.descending} : {sort: column, descending: false})})
@@ -152,7 +152,7 @@ let reading
 
 async function load(href, inlined) {
 	reading?.abort()
-	reading = new AbortController()
+	reading = Object.assign(new AbortController(), {href})
 	const listing = new Listing(href)
 	const show = () => {
 		if (app.listing !== listing) {
@@ -174,7 +174,6 @@ async function load(href, inlined) {
 		if (inlined) {
 			listing.rights = new Set(inlined.rights)
 			onEntries(inlined.entries)
-			// The first rows are painted before the rest comes.
 			if (!boot.isWhole) await new Promise(done => setTimeout(done, 50))
 		}
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
@@ -264,10 +263,10 @@ async function search(words) {
 	searchAbort?.abort()
 	reading?.abort()
 	const abort = searchAbort = new AbortController()
-	const found = Object.assign(new Listing(app.href), {isSearch: true, rights: app.listing.rights})
+	const found = Object.assign(new Listing(app.href), {isSearch: `#search=${encodeName(term)}`, rights: app.listing.rights})
 	app.listing = found
 	filter.value = words
-	history.replaceState(history.state, "", `${location.pathname}#search=${encodeName(term)}`)
+	history.replaceState(history.state, "", location.pathname + found.isSearch)
 	let drawn = 0
 	const draw = () => {
 		if (app.listing !== found) return
@@ -312,8 +311,9 @@ function build() {
 addEventListener("popstate", event => {
 	const href = location.pathname.slice(base.length) || "/"
 	closeMenu()
-	if (app.onAddress()) return
-	if (href !== app.href || app.listing.isSearch) app.open(href, {replace: true, scroll: event.state?.scroll})
+	const moved = href !== reading?.href
+	if (app.onAddress() && !moved) return
+	if (moved || (app.listing.isSearch ?? location.hash) !== location.hash) app.open(href, {replace: true, scroll: event.state?.scroll})
 	else openFromHash()
 })
 addEventListener("offline", () => app.setOffline(true))
@@ -323,7 +323,7 @@ addEventListener("resize", fitBar)
 async function openFromHash() {
 	const [, kind, value] = /^#(view|search)=(.*)$/.exec(location.hash) ?? []
 	if (kind === "view") await app.openEntry(app.listing.get(decodeName(value)), {fromAddress: true})
-	else if (kind === "search") await search(decodeName(value))
+	else if (kind === "search" && location.hash !== app.listing.isSearch) await search(decodeName(value))
 }
 
 async function start() {
@@ -347,7 +347,6 @@ async function start() {
 	addEventListener("pagehide", () => history.replaceState({scroll: scrollY}, ""))
 	setTimeout(follow, 0, app.href, null, boot.version)
 	if (Object.keys(memory.get("uploads", {})).length) bring("transfer").then(({restore}) => restore(), fail)
-	// While the server is there, and still the same.
 	setTimeout(() => { for (const name of ["transfer", "preview", "text"]) bring(name).catch(() => {}) }, 3000)
 	return openFromHash()
 }

@@ -15,7 +15,6 @@ function showMenu(items, x, y, label) {
 	openMenu = {element, before: focused()}
 	document.querySelector("main").append(element)
 	const {width, height} = boxOf(element), fit = (at, most) => Math.max(8, Math.min(at, most - 8))
-	// A second click on what opened it meets no item.
 	const top = y * 2 < innerHeight ? y : fit(y, innerHeight - height)
 	element.style = `left:${fit(document.dir === "rtl" ? x - width : x, innerWidth - width)}px;top:${top}px;max-height:${innerHeight - top - 8}px`
 	element.addEventListener("keydown", event => {

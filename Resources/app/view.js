@@ -40,10 +40,11 @@ class ListView {
 			this.focused = this.anchor = 0
 			this.clear()
 		}
-		const before = this.current
+		const before = this.current, pivot = this.listing.visible[this.anchor]
 		this.view = view
 		listing.arrange(view)
 		const {visible} = listing, now = before ? visible.indexOf(before) : -1
+		this.anchor = Math.max(0, visible.indexOf(pivot))
 		this.focused = now >= 0 ? now : Math.max(0, Math.min(this.focused, visible.length - 1))
 		this.element.className = "files " + view.mode
 		this.headers.forEach((header, i) => { header.ariaSort = view.sort !== columns[i] ? "none" : view.descending ? "descending" : "ascending" })
@@ -150,8 +151,7 @@ class ListView {
 		if (this.view.mode === "grid" && !info.counted && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
 			const image = h("img", {alt: "", loading: "lazy", decoding: "async", draggable: false,
 				onload: () => box.classList.add("loaded"), onerror: () => image.remove()})
-			// Who scrolls past asks for no picture.
-			setTimeout(() => { if (box.isConnected) image.src = address(entry.href) }, 120)
+			setTimeout(() => { if (box.isConnected) image.src = address(entry.href) + "?" + entry.modified }, 120)
 			box.append(image)
 		}
 		return box

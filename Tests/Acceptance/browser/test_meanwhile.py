@@ -222,7 +222,7 @@ def test_a_picture_that_fails_late_takes_nothing_away(server, opened):
     page = opened(server.url + "/")
     page.expected = ["ERR_FAILED"]
     held = []
-    page.route("**/a.png", lambda route: held.append(route))
+    page.route("**/a.png*", lambda route: held.append(route))
     page.get_by_role("link", name="a.png", exact=True).click()
     wait_until(lambda: page.wait_for_timeout(20) or held, "the picture is asked for")
     page.keyboard.press("ArrowRight")

@@ -120,7 +120,10 @@ def form(files):
     return work
 
 
+RANGE = 'wrk.headers["Range"] = "bytes=1000-1999"'
+SINCE = 'wrk.headers["If-Modified-Since"] = "Sat, 01 Jan 2050 00:00:00 GMT"'
 PROPFIND_ONE = 'wrk.method = "PROPFIND"; wrk.headers["Depth"] = "0"'
+PROPFIND_FEW = 'wrk.method = "PROPFIND"; wrk.headers["Depth"] = "1"'
 ALLPROP = b'<?xml version="1.0"?><propfind xmlns="DAV:"><allprop/></propfind>'
 
 
@@ -200,6 +203,8 @@ class Workload:
 WORKLOADS = [
     Workload("get-1k", "GET 1 KiB, 64 connections", wrk("/get/1k", 64), [*WEB, "rclone", "caddy"], [("cpu", "CPU s/100k", Goal(0.9))]),
     Workload("get-64k", "GET 64 KiB, 64 connections", wrk("/get/64k", 64), WEB, [("cpu", "CPU s/100k", Goal(0.95))]),
+    Workload("get-range", "1,000 bytes of 64 KiB, 16 connections", wrk("/get/64k", 16, request=RANGE), WEB, [("cpu", "CPU s/100k", None)]),
+    Workload("get-304", "304 for a file, 16 connections", wrk("/get/1k", 16, request=SINCE), WEB, [("cpu", "CPU s/100k", None)]),
     Workload("get-1g", "GET 1 GiB, 1 connection", download("/get/1g"), WEB,
              [("time", "s/GiB", Goal(1 / 0.95)), ("cpu", "CPU s/GiB", Goal(1.0))]),
     Workload("get-1g-4", "GET 1 GiB, 4 connections", download("/get/1g", 4), ["nginx", "lighttpd"],
@@ -222,6 +227,8 @@ WORKLOADS = [
              [("cpu", "CPU s/1000", None)]),
     Workload("form", "2,000 × 10 KiB in one form", form(2000), [], [("cpu", "CPU s/1000", None)]),
     Workload("propfind-one", "PROPFIND of one file, 8 connections", wrk("/get/1k", 8, request=PROPFIND_ONE), WEB,
+             [("cpu", "CPU s/100k", None)]),
+    Workload("propfind-few", "PROPFIND, 4 members, 16 connections", wrk("/get/", 16, request=PROPFIND_FEW), WEB,
              [("cpu", "CPU s/100k", None)]),
     Workload("propfind", "PROPFIND, 10,000 members", propfind(10_000, times=5), [*WEB, "wsgidav"],
              [("cpu", "CPU s", Goal(1.0, "nginx")), ("first byte ms", "ms", Goal(limit=5))]),

@@ -30,12 +30,18 @@ def test_what_is_shown_read_only_is_not_saved_by_a_key(server, opened, name, con
     assert not sent and (server.root / name).read_bytes() == content
 
 
-def test_what_is_typed_while_others_text_is_read_stays(server, opened):
-    (server.root / "a.txt").write_text("one\n")
+def editing(server, opened, text):
+    """A page that shows a.txt and hears of changes, and the field."""
+    (server.root / "a.txt").write_text(text)
     page = followed(opened, server.url + "/")
     page.get_by_role("link", name="a.txt").click()
     area = page.get_by_role("textbox", name="a.txt")
-    expect(area).to_have_value("one\n")
+    expect(area).to_have_value(text)
+    return page, area
+
+
+def test_what_is_typed_while_others_text_is_read_stays(server, opened):
+    page, area = editing(server, opened, "one\n")
     held = []
     page.route("**/a.txt", lambda route: held.append(route) if route.request.method == "GET" else route.continue_())
     (server.root / "a.txt").write_text("theirs\n")
@@ -49,11 +55,7 @@ def test_what_is_typed_while_others_text_is_read_stays(server, opened):
 
 
 def test_text_that_others_saved_in_another_encoding_is_not_saved_over(server, opened):
-    (server.root / "a.txt").write_text("cafe\n")
-    page = followed(opened, server.url + "/")
-    page.get_by_role("link", name="a.txt").click()
-    area = page.get_by_role("textbox", name="a.txt")
-    expect(area).to_have_value("cafe\n")
+    page, area = editing(server, opened, "cafe\n")
     page.expected = ["412"]
     theirs = "café für alle\n".encode("latin-1")
     with page.expect_response("**/a.txt"):

@@ -180,11 +180,12 @@ extension HTTP1Connection {
 
     /// Caches a file with which the next requester will be answered too.
     func rememberFile(_ undressed: Response, to request: Request) {
-        guard engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head), let view else { return }
+        guard case .file(let entry, let range) = undressed.body, request.storage.query == nil,
+            request.share.base.isRoot, engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head),
+            let view
+        else { return }
         var response = undressed
         engine.access.addFields(to: &response, for: view)
-        guard case .file(let entry, let range) = response.body, request.storage.query == nil, request.share.base.isRoot
-        else { return }
         switch response.status {
         case .ok: guard range == 0..<entry.attributes.size else { return }
         // What else it says is said of the whole file, too. RFC 9110 §15.3.7.
@@ -193,7 +194,8 @@ extension HTTP1Connection {
             response.fields["Content-Type"] = FileResponder.mediaType(of: FileResponder.filename(of: request))
         default: return
         }
-        guard let lines = OpenFileCache.Lines(response.fields, of: entry),
+        // What this very request would not be answered with from the cache is not cached anew for each like it.
+        guard let lines = OpenFileCache.Lines(response.fields, of: entry), lines.suit(head),
             lines.isSelectable || response.status == .ok
         else { return }
         let target = head.targetRange

@@ -39,6 +39,16 @@ extension OpenFileCache {
             }
             guard type.count + others.count < 8 * 1_024 else { return nil }
         }
+
+        /// Whether a request accepts the file as it is, and would not get it in another coding.
+        func suit(_ head: RequestHead) -> Bool {
+            guard let codings = head[.acceptEncoding] else { return true }
+            guard !variesByCoding else { return false }
+            // Only a weight of 0 can exclude that.
+            guard codings.contains(UInt8(ascii: ";")) else { return true }
+            let coding = Negotiation.coding(acceptEncoding: RequestHead.text(codings))
+            return coding == .identity || coding == .gzip
+        }
     }
 }
 
@@ -54,10 +64,7 @@ extension OpenFileCache.File {
     func variant(for head: RequestHead, ranges: Int) -> OpenFileCache.Variant? {
         let known = head.known
         guard !known.isDisjoint(with: Self.selecting) else { return .whole }
-        guard lines.isSelectable, head.repeated.isDisjoint(with: Self.selecting) else { return nil }
-        if let codings = head[.acceptEncoding] {
-            guard !lines.variesByCoding, Self.takesIdentity(codings) else { return nil }
-        }
+        guard lines.isSelectable, head.repeated.isDisjoint(with: Self.selecting), lines.suit(head) else { return nil }
         let fields = RequestFields(head: head)
         switch Conditions(fields).evaluate(entry.attributes, isRead: true, takesGzip: false) {
         case .failed: return nil
@@ -72,12 +79,5 @@ extension OpenFileCache.File {
         case .spans(let spans): return spans.count == 1 ? spans.first.map { .part($0) } : nil
         case .unsatisfiable: return nil
         }
-    }
-
-    /// Whether the file may be sent as it is: only a weight of 0 can exclude that.
-    private static func takesIdentity(_ codings: ArraySlice<UInt8>) -> Bool {
-        guard codings.contains(UInt8(ascii: ";")) else { return true }
-        let coding = Negotiation.coding(acceptEncoding: RequestHead.text(codings))
-        return coding == .identity || coding == .gzip
     }
 }

@@ -86,6 +86,18 @@ def test_stream_may_take_longer_than_an_idle_connection(secure):
     assert (server.root / "slow").read_bytes() == b"x" * 80
 
 
+def test_an_upload_in_pieces_is_not_held_up(secure):
+    """As in test_messages: the client sends its body when the head was acknowledged."""
+    client, times = Client(secure("-q")), []
+    for stream in range(1, 21, 2):
+        began = time.monotonic()
+        client.begin(stream, "PUT", "/pieces", flags=BEGUN)
+        client.data(stream, b"x" * 1_000, last=True)
+        assert client.status(stream) in ("201", "204")
+        times.append(time.monotonic() - began)
+    assert min(times) < 0.03, times
+
+
 def test_idle_connection_ends_with_goodbye(secure):
     server = secure("--idle-timeout", "1s")
     client = Client(server)

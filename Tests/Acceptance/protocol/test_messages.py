@@ -112,6 +112,52 @@ def test_chunked_body_however_it_falls(server, pieces):
         assert wire.ask("GET", "/c").body == b"hello world"
 
 
+def in_pieces(wire, *pieces):
+    for piece in pieces:
+        wire.send(piece)
+    assert wire.response().status in (200, 204)
+
+
+def first_over_tls(server):
+    with Wire(server, tls=True) as wire:
+        assert wire.ask("GET", "/a.txt").status == 200
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
+@pytest.mark.parametrize("way", ["head", "head and body", "body", "chunks"])
+def test_a_message_in_pieces_is_not_held_up(serve, way, tls):
+    """A client with Nagle's algorithm sends the next piece when the last one was acknowledged: 40 ms later, by default."""
+    server = serve("-q", *(["--tls-self-signed"] if tls else []))
+    (server.root / "a.txt").write_bytes(b"x" * 1_000)
+    host = f"Host: {server.authority}\r\n"
+    sized = f"PUT /a.txt HTTP/1.1\r\n{host}Content-Length: 1000\r\n\r\n"
+    pieces = {
+        "head": ["GET /a.txt HTTP/1.1\r\n", host, "\r\n"],
+        "head and body": [sized, b"x" * 1_000],
+        "body": [sized.encode() + b"x" * 500, b"x" * 500],
+        "chunks": [f"PUT /a.txt HTTP/1.1\r\n{host}Transfer-Encoding: chunked\r\n\r\n", "5\r\nhello\r\n", "0\r\n\r\n"],
+    }[way]
+    with Wire(server, tls=tls or None) as wire:
+        assert wire.ask("GET", "/a.txt").status == 200
+        assert shortest(lambda: in_pieces(wire, *pieces)) < 0.03
+
+
+def test_the_first_request_over_tls_is_not_held_up(serve):
+    server = serve("-q", "--tls-self-signed")
+    (server.root / "a.txt").write_text("hello")
+    assert shortest(lambda: first_over_tls(server)) < 0.03
+
+
+def shortest(work):
+    """The seconds that it takes when nothing else holds it up."""
+    times = []
+    for _ in range(10):
+        began = time.monotonic()
+        work()
+        times.append(time.monotonic() - began)
+    return min(times)
+
+
 @pytest.mark.parametrize("extension", [" ;a=b", "\t ; a", ";a = b", ";a=\t\"b c\" ;d", ";a ;b =c", ' ; a="\\"" \t; b'])
 def test_blanks_around_the_signs_of_a_chunk_extension(wire, extension):
     """RFC 9112 §7.1.1: a recipient takes them."""

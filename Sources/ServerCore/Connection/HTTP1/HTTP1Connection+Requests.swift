@@ -20,6 +20,7 @@ extension HTTP1Connection {
                 if !isTimingHead {
                     isTimingHead = true
                     setDeadline(engine.limits.headTime)
+                    context?.channel.acknowledgeAtOnce()
                 }
                 return false
             }
@@ -117,7 +118,11 @@ extension HTTP1Connection {
 
     func answer(_ request: Request, settling settle: (@Sendable (Bool) -> Void)?) {
         // A body that arrived together with its head is complete before anybody asks for it.
-        if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) { receiveBody() }
+        if case .counted(let length) = incoming, length <= Int64(inbound.readableBytes) {
+            receiveBody()
+        } else if !isBodyDone, !owesContinue {
+            context?.channel.acknowledgeAtOnce()
+        }
         switch engine.route(request, settling: settle) {
         case .pass: respond(.text(.notFound, "There is nothing at this address."))
         case .now(let response):

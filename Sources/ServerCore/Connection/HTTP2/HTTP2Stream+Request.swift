@@ -14,6 +14,7 @@ extension HTTP2Stream {
         do throws(HTTPError) {
             let target = try readHead(block.headers)
             owesContinue = head.expectsContinue && !isBodyDone
+            if !isBodyDone, !owesContinue { context?.channel.parent?.acknowledgeAtOnce() }
             guard !engine.isShuttingDown else {
                 throw HTTPError.shuttingDown
             }

@@ -57,6 +57,8 @@ final class TLSGreeter: ChannelInboundHandler, RemovableChannelHandler, LoopMemb
             return context.fireUserInboundEventTriggered(event)
         }
         leave()
+        // What ends the handshake came from the client, and BoringSSL answers it only with the first response.
+        context.channel.acknowledgeAtOnce()
         do {
             if agreed == "h2" {
                 try HTTP2Connection.configure(context.channel, peer: peer, engine: engine, loopState: loopState)

@@ -6,6 +6,7 @@ import NIOCore
 /// Used on that loop only.
 final class LoopState {
     let loop: any EventLoop
+    let turns: LoopTurns
     let out = OutBuffer()
     /// What TLS is passed, used again and again: at most 128 KiB.
     var plaintext = ByteBuffer()
@@ -55,6 +56,7 @@ final class LoopState {
 
     init(loop: any EventLoop) {
         self.loop = loop
+        turns = LoopTurns(loop: loop)
     }
 
     /// Adds a member, to be notified every second.

@@ -10,7 +10,9 @@ struct LoopStates: Sendable {
         for loop in group.makeIterator() {
             states.append(
                 try await loop.submit {
-                    NIOLoopBound(LoopState(loop: loop), eventLoop: loop)
+                    let state = LoopState(loop: loop)
+                    state.turns.open()
+                    return NIOLoopBound(state, eventLoop: loop)
                 }.get())
         }
         self.states = states

@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 
 /// A client that sends exactly the bytes that it is given, and waits for responses with a time limit.
 final class Wire {
@@ -12,15 +13,8 @@ final class Wire {
     init(port: Int) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         guard socket >= 0 else { throw Failure(call: "socket", number: errno) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
+        let result = address.withSockAddr { connect(socket, $0, socklen_t($1)) }
         guard result == 0 else { throw Failure(call: "connect", number: errno) }
         waitAtMost(seconds: 30)
     }

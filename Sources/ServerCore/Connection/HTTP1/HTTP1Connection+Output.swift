@@ -13,8 +13,7 @@ import NIOCore
 extension HTTP1Connection {
     /// Sends as much of the body as the connection accepts now.
     func pump() {
-        // A share of one turn of the loop; other connections need their turn too.
-        var budget = min(8 * 1_024 * 1_024, pace.piece)
+        var budget = min(isSecure ? LoopTurns.securePortion : LoopTurns.portion, pace.piece)
         let isLimited = pace.isLimited
         let start = budget
         defer { if isLimited, start > budget { keepToRate(start - budget) } }
@@ -74,11 +73,9 @@ extension HTTP1Connection {
     func goOnLater() {
         guard !isPumpScheduled else { return }
         isPumpScheduled = true
-        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
-        loopState.loop.execute {
-            let connection = bound.value
-            connection.isPumpScheduled = false
-            connection.goOn()
+        loopState.turns.wait {
+            self.isPumpScheduled = false
+            self.goOn()
         }
     }
 

@@ -28,6 +28,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// The streams that wait until the channel accepts more, in the order in which they continue.
     private var queue: CircularBuffer<HTTP2Stream> = []
     private var isGoingOn = false
+    /// The number of body bytes sent in this turn of the loop.
+    private var sentInTurn = 0
     /// The number of streams whose response ends, or has ended, with an empty frame.
     private var emptyEnds = 0
     /// The number of body bytes in frames, for all streams.
@@ -191,6 +193,21 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     /// Removes a stream from the queue.
     func dequeue(_ stream: HTTP2Stream) { queue.removeAll { $0 === stream } }
 
+    /// Whether it has sent its portion of this turn of the loop.
+    var isTurnOver: Bool { sentInTurn >= LoopTurns.securePortion }
+
+    /// Has a stream continue later in this turn of the loop, or in the next if this one is over.
+    func goOnLater(_ stream: HTTP2Stream) {
+        guard !isTurnOver else {
+            return loopState.turns.wait {
+                self.sentInTurn = 0
+                stream.goOn()
+            }
+        }
+        let bound = NIOLoopBound(stream, eventLoop: loopState.loop)
+        loopState.loop.execute { bound.value.goOn() }
+    }
+
     /// The channel has sent nearly everything that it had.
     func channelDrained() {
         guard !queue.isEmpty, !isGoingOn else { return }
@@ -233,6 +250,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
 
     /// The socket has accepted `count` bytes of a stream.
     func sent(_ count: Int) {
+        sentInTurn += count
         load.give(count)
         if closing == nil { lastActivity = loopState.tick }
         reader.begin()

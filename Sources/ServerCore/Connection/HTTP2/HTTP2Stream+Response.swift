@@ -118,8 +118,18 @@ extension HTTP2Stream {
         guard !isOver else { return }
         if outstanding > 0 || isQueued { timeTheReader() } else { deadline = .max }
         if owesReset { return stopRequest() }
-        let bound = NIOLoopBound(self, eventLoop: loopState.loop)
-        loopState.loop.execute { bound.value.pump() }
+        goOnLater()
+    }
+
+    private func goOnLater() {
+        guard !isPumpScheduled else { return }
+        isPumpScheduled = true
+        connection.goOnLater(self)
+    }
+
+    func goOn() {
+        isPumpScheduled = false
+        pump()
     }
 
     func pump(_ exchange: Exchange) {
@@ -140,6 +150,10 @@ extension HTTP2Stream {
         while isAnswering, canSend, pause == nil {
             guard hasTurn ? connection.isTaking : connection.isFree else {
                 waitForTurn()
+                break
+            }
+            guard !connection.isTurnOver else {
+                goOnLater()
                 break
             }
             let left = pace.piece - Int(clamping: sentBody - start)

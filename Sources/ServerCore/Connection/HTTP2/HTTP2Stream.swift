@@ -50,6 +50,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
     var outstanding = 0
     /// Waiting until the connection accepts more.
     var isQueued = false
+    var isPumpScheduled = false
     /// The response came before the end of the request, and is not completely sent yet.
     var owesReset = false
     var isRecorded = false

@@ -14,7 +14,7 @@ struct DescriptorBudget: Equatable {
     ///   - eventLoops: the number of the server's event loops; each needs some descriptors itself.
     init(limit: Int, connections: Int, eventLoops: Int) {
         // Without those for listeners, event loops, standard streams and libraries.
-        let room = max(32, limit - 64 - 4 * eventLoops)
+        let room = max(32, limit - 64 - 6 * eventLoops)
         let most = room < 512 ? room / 2 : room / 4 * 3
         self.connections = min(most, connections)
         files = room - self.connections

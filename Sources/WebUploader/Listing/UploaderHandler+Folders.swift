@@ -126,8 +126,10 @@ extension UploaderHandler {
     }
 
     /// The file that is served instead of a folder's page, if there is one.
+    ///
+    /// Not through a link that counts its downloads: the address is a folder's, which nobody counts.
     private func index(for request: Request, _ form: FolderForm) -> Answer? {
-        guard let name = configuration.indexName else { return nil }
+        guard let name = configuration.indexName, !request.share.countsDownloads else { return nil }
         switch form {
         case .json, .html, .archive: return nil
         case .page, .text, .links: break

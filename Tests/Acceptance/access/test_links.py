@@ -342,6 +342,17 @@ def test_downloads_are_counted_however_they_are_asked_for(shared):
         assert ask(shared, "GET", place, "Range: bytes=1-1,0-").status == 410, "with the whole behind a piece"
 
 
+def test_an_index_is_no_download_that_nobody_counts(serve):
+    server = serve("--auth", "anna:x@/:rw", "--index", "index.html")
+    (server.root / "album").mkdir()
+    (server.root / "album" / "index.html").write_text("the index")
+    counted = made(server.root / "album", "--root", server.root, "--max-downloads", "1")
+    for accept in ("*/*", "text/html"):
+        assert "the index" not in ask(server, "GET", f"{counted}/", f"Accept: {accept}").text
+    assert [ask(server, "GET", f"{counted}/index.html").status for _ in range(2)] == [200, 410]
+    assert ask(server, "GET", f"{made(server.root / 'album', '--root', server.root)}/").text == "the index"
+
+
 def test_a_player_that_first_asks_whether_ranges_are_served_gets_the_rest(shared):
     """Safari and iOS ask for two bytes of a film, and then for all."""
     place = made(shared.root / "album" / "a.txt", "--root", shared.root, "--max-downloads", "1")

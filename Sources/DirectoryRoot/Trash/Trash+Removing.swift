@@ -33,10 +33,14 @@ extension Trash {
     ///
     /// Called at the start, and every minute.
     /// - Parameter lock: the lock under which names change.
-    /// - Throws: what the disk reports for the first record that could not be read, after all others are done.
+    /// - Throws: what the disk reports for the first record that could not be read, after all others are done; what it
+    ///   reports where the clock was set and an item could not be told, before any is removed.
     func purge(under lock: CommitLock) throws(RootError) {
-        guard !state.isReadOnly, let trash = try state.subfolder(Self.folder, creating: false) else { return }
+        guard !state.isReadOnly else { return }
         let now = clock.wall()
+        let folder = try state.subfolder(Self.folder, creating: false)
+        try followClock(to: now, in: folder)
+        guard let trash = folder else { return }
         var attempts = Attempts()
         var isHeld = false
         for name in try StateFolder.names(in: trash) where !isHeld {

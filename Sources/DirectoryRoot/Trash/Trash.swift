@@ -1,4 +1,5 @@
 import CSyscalls
+import Synchronization
 
 /// What was deleted or replaced and can still be restored.
 ///
@@ -21,6 +22,8 @@ package final class Trash: Sendable {
     let clock: RootClock
     let keeps: Duration
     let properties: PropertyStore
+    /// Both clocks as they stood at the last purge.
+    let lastPurge = Mutex<(wall: Timestamp, elapsed: Duration)?>(nil)
 
     init(state: StateFolder, properties: PropertyStore, policy: RootPolicy, clock: RootClock) {
         self.state = state

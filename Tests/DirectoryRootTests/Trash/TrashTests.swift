@@ -64,6 +64,32 @@ import Testing
         #expect(directory.names(in: ".shareserve/trash").isEmpty)
     }
 
+    @Test("A clock that is set takes no time from what was deleted before", arguments: [400 * 86_400, -400 * 86_400])
+    func clockIsSet(by seconds: Int64) throws {
+        let share = try keeping(30)
+        // As at a start: there is no trash yet.
+        try share.root.sweep()
+        let earlier = try #require(try share.moveToTrash(SharePath("a/b.txt")))
+        time.pass(86_400)
+        let later = try #require(try share.moveToTrash(SharePath("a")))
+        time.turn(by: seconds)
+        try share.root.sweep()
+        let found = try share.trashItems()
+        #expect(Set(found.map(\.id)) == [earlier.id, later.id])
+        let item = try #require(found.first { $0.id == later.id })
+        #expect(item.expires == later.expires.advanced(by: .seconds(seconds)))
+        time.turn(by: -seconds)
+        try share.root.sweep()
+        #expect(try share.trashItems().first { $0.id == later.id }?.expires == later.expires)
+        time.pass(30 * 86_400 - 1)
+        try share.root.sweep()
+        #expect(try share.trashItems().contains { $0.id == later.id })
+        time.pass(1)
+        try share.root.sweep()
+        #expect(try !share.trashItems().contains { $0.id == later.id })
+        #expect(!directory.names(in: ".shareserve/trash").contains { $0.hasPrefix(later.id) })
+    }
+
     @Test("What is no record keeps no other from going, is told once, and stays")
     func purgeBesideUnreadable() throws {
         for name in ["a/b.txt", "a/c/d.txt"] {
@@ -110,7 +136,7 @@ import Testing
         try directory.write("", to: name)
         try share.root.sweep()
         #expect(share.root.takeIncidents() == [])
-        time.turn(by: 90 * 86_400)
+        time.pass(90 * 86_400)
         try share.root.sweep()
         #expect(directory.names(in: ".shareserve/trash") == [])
     }

@@ -93,7 +93,7 @@ export function showLinks(href) {
 }
 
 // Plain http has no clipboard.
-export async function copyText(text) {
+async function copyText(text) {
 	try {
 		await navigator.clipboard.writeText(text)
 	} catch {

@@ -1,7 +1,7 @@
 // Uploads that outlive connections, servers and pages.
 
-import {address, ApiError, app, base, childOf, digestIn, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
-	makeFolder, memory, nameOf, numbered, parentOf, readFolder, remoteDigest, request, sayTaken, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
+import {address, ApiError, app, base, childOf, digestOf, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
+	makeFolder, memory, nameOf, numbered, parentOf, readFolder, request, sayTaken, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {conditionOf, offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
 
@@ -79,7 +79,7 @@ const mayRetry = item => hasFailed(item) && item.file, mayCancel = item => !isOv
 // Plain http has no crypto.subtle, and no browser hashes a stream.
 const digests = []
 let worker
-function digestOf(file) {
+function hashOf(file) {
 	worker ??= Object.assign(new Worker(new URL("hash.js", import.meta.url)), {onmessage: ({data}) => {
 		const {resolve, reject} = digests.shift()
 		if (data) resolve(data)
@@ -208,7 +208,7 @@ async function start(item) {
 		item.href ??= folder + encodeName(item.name)
 		await ensureFolder(item.target, item.folder)
 		const {file} = item
-		item.local ??= () => item.digest ??= digestOf(file)
+		item.local ??= () => item.digest ??= hashOf(file)
 		const hasCome = records.get(item)
 		if (!item.conflict && (item.isTaken || !hasCome)) {
 			const listing = await contentsOf(folder)
@@ -221,7 +221,7 @@ async function start(item) {
 		if (signal.aborted) return
 		const answer = await deliver(item)
 		item.sent = item.size
-		if (item.conflict === "keep") item.href = new URL(answer.header("Content-Location"), location).pathname.slice(base.length)
+		if (item.conflict === "keep") item.href = new URL(answer.headers.get("Content-Location"), location).pathname.slice(base.length)
 		records.remove(item);
 		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
 		if (item.target === app.href) touch(item.folder[0] ?? nameOf(item.href))
@@ -272,7 +272,7 @@ async function settle(item, listing, signal) {
 	const mayReplace = !theirs.isFolder && listing.may("overwrite")
 	if (!theirs.isFolder) {
 		const there = await request("HEAD", address(theirs.href), {headers: theirs.size === item.size ? wantDigest : {}, signal}).catch(() => null)
-		const digest = there && digestIn(there.headers.get("Repr-Digest")), isSame = digest && digest === await item.local()
+		const digest = there && digestOf(there), isSame = digest && digest === await item.local()
 		if (signal.aborted) return false
 		if (isSame) return finish(item, "skipped", t("identical, already there"))
 		item.tag = there && tagOf(there)
@@ -298,12 +298,12 @@ async function settle(item, listing, signal) {
 
 async function verify(item, answer) {
 	try {
-		const there = digestIn(answer.header("Repr-Digest")) ?? await remoteDigest(item.href).catch(() => null), ours = there && await item.local()
+		const there = digestOf(answer) ?? await request("HEAD", address(item.href), {headers: wantDigest}).then(digestOf, () => null), ours = there && await item.local()
 		if (!ours) finish(item, "done", t("uploaded"))
 		else if (there === ours) finish(item, "done", t("uploaded and verified ✓"))
 		else {
 			item.conflict = "replace"
-			item.tag = answer.header("ETag")
+			item.tag = tagOf(answer)
 			finish(item, "failed", t("arrived damaged: try again"))
 		}
 	} catch (error) {

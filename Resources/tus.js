@@ -24,9 +24,9 @@ export function send(method, target, {headers, body, report, signal}) {
 			report(loaded)
 		}
 		request.onload = () => {
-			const header = name => request.getResponseHeader(name)
-			if (request.status < 300) resolve({header})
-			else reject(new ApiError(request.status, isPlain(header("Content-Type")) && request.responseText))
+			const headers = {get: name => request.getResponseHeader(name)}
+			if (request.status < 300) resolve({headers})
+			else reject(new ApiError(request.status, isPlain(headers.get("Content-Type")) && request.responseText))
 		}
 		request.onloadend = () => {
 			clearTimeout(timer)
@@ -151,7 +151,7 @@ export async function sendResumable(item, report) {
 			touched = Date.now()
 			records.touch(item)
 		}})
-		offset = Number(answer.header("Upload-Offset") ?? end)
+		offset = Number(answer.headers.get("Upload-Offset") ?? end)
 		if (offset >= item.size) return answer
 	}
 }

@@ -73,8 +73,7 @@ async function readEntries(target, {onHead, onEntries, signal}) {
 
 export const makeFolder = href => request("MKCOL", address(href))
 export const wantDigest = {"Want-Repr-Digest": "sha-256=10"}
-export const remoteDigest = async (href, signal) => digestIn((await request("HEAD", address(href), {headers: wantDigest, signal})).headers.get("Repr-Digest"))
-export const digestIn = header => /sha-256=:([^:]+):/.exec(header)?.[1] ?? null
+export const digestOf = answer => /sha-256=:([^:]+):/.exec(answer.headers.get("Repr-Digest"))?.[1]
 
 export function numbered(name, n, isFolder) {
 	const end = stemLength(name, isFolder)

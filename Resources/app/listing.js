@@ -153,9 +153,8 @@ class Listing {
 	}
 }
 
-export async function readFolder(href, signal) {
+export async function readFolder(href) {
 	const listing = new Listing(href)
-	await listing.read(batch => listing.add(batch), signal)
-	listing.loading = false
+	await listing.read(batch => listing.add(batch))
 	return listing
 }

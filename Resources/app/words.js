@@ -24,7 +24,6 @@ const locale = navigator.languages.find(tag => tag.split("-")[0] === boot.langua
 const plural = new Intl.PluralRules(boot.language), {pluralCategories} = plural.resolvedOptions()
 const forms = ["zero", "one", "two", "few", "many", "other"].filter(one => pluralCategories.includes(one)), number = new Intl.NumberFormat(locale)
 const shares = new Intl.NumberFormat(locale, {style: "percent"})
-const dates = new Intl.DateTimeFormat(locale, {dateStyle: "medium", timeStyle: "short"})
 const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["", "kilo", "mega", "giga", "tera"].map((prefix, step) => new Intl.NumberFormat(locale,
 	{style: "unit", unit: prefix + "byte", unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
@@ -41,7 +40,7 @@ export const formatShare = share => shares.format(Math.floor(share * 100) / 100)
 
 export const joined = (...parts) => parts.filter(Boolean).join(" · ")
 
-export const formatDate = ms => dates.format(ms)
+export const {format: formatDate} = new Intl.DateTimeFormat(locale, {dateStyle: "medium", timeStyle: "short"})
 
 export function formatSize(bytes) {
 	const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))

@@ -1,6 +1,6 @@
 // Text, saved over the version read. Markdown becomes elements, never markup.
 
-import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, request, shown, t, tagOf, toast, tried} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, readFolder, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
@@ -63,19 +63,24 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			refresh()
 			toast(t("Saved"), {seconds: 4})
 			await app.refresh()
-			if (href !== entry.href) app.openEntry(app.listing.get(nameOf(href)), {edit: true})
+			// A search knows paths, and nothing new.
+			if (href !== entry.href) app.openEntry((app.listing.isSearch ? await readFolder(parentOf(href)) : app.listing).get(nameOf(href)), {edit: true})
 		} catch (error) {
 			if (error.status === 412) conflict()
 			else fail(error)
 		}
 	})
 
+	async function saveCopy() {
+		const folder = parentOf(entry.href), name = (await readFolder(folder)).freeName(entry.name)
+		await save({"If-None-Match": "*"}, childOf(folder, name))
+	}
+
 	function conflict() {
-		const beside = childOf(parentOf(entry.href), app.listing.freeName(entry.name, false))
 		notice.hidden = false
 		notice.replaceChildren(h("span", t("Somebody else changed this file. Nothing of yours is lost.")), button(t("Load theirs"), null, () => reload(true).catch(fail)),
 			button(t("Overwrite with mine"), null, () => save({}), {kind: "danger"}),
-			button(t("Save mine as a copy"), null, () => save({"If-None-Match": "*"}, beside)))
+			button(t("Save mine as a copy"), null, () => saveCopy().catch(fail)))
 	}
 
 	const checkRemote = inTurn(async () => {

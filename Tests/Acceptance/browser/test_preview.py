@@ -143,6 +143,24 @@ def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):
     assert (server.root / "a.txt").read_text() == "theirs"
 
 
+def test_a_copy_of_what_a_search_found_is_saved_beside_it(server, opened):
+    make_tree(server.root, {"a.txt": "another", "sub/a.txt": "first", "sub/a (2).txt": "taken"})
+    page = opened(server.url + "/#search=a.txt")
+    page.expected += ["412"]
+    page.locator("tbody tr").filter(has_text="/sub/").get_by_role("link", name="a.txt").click()
+    page.get_by_role("textbox", name="a.txt").fill("mine")
+    (server.root / "sub/a.txt").write_text("theirs")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save mine as a copy").click()
+    area = page.get_by_role("textbox", name="a (3).txt")
+    expect(area).to_have_value("mine")
+    area.fill("mine, again")
+    page.keyboard.press("Control+s")
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "sub/a (3).txt").read_text() == "mine, again", "the copy is saved")
+    there = {str(path.relative_to(server.root)): path.read_text() for path in server.root.rglob("a*.txt")}
+    assert there == {"a.txt": "another", "sub/a.txt": "theirs", "sub/a (2).txt": "taken", "sub/a (3).txt": "mine, again"}
+
+
 def test_unsaved_changes_are_not_lost_by_closing(server, opened):
     make_tree(server.root, {"a.txt": "a"})
     page = opened(server.url + "/")

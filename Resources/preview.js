@@ -37,6 +37,8 @@ app.onAddress = () => {
 	return true
 }
 
+addEventListener("beforeunload", event => { if (editor?.isChanged()) claim(event) })
+
 app.onRemoteChange = names => { if (names.includes(entry?.name)) editor?.checkRemote() }
 
 async function show(one, edit) {
@@ -118,7 +120,6 @@ function pressed(event) {
 
 function stop() {
 	abort?.abort()
-	editor?.stop()
 	editor = zoom = null
 }
 

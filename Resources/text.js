@@ -14,15 +14,22 @@ function withLineEnds(value, text) {
 	return now.map((line, i) => (i ? endOf(i - 1) : "") + line).join("")
 }
 
+const decode = (bytes, fatal) => new TextDecoder("utf-8", {fatal, ignoreBOM: true}).decode(bytes)
+
+// A byte order mark stays in the text, and out of the field.
+const mark = /^\ufeff?/
+
+const fieldOf = text => text.replace(mark, "").replace(lineEnd, "\n")
+
 export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
-	const begin = bytes[0] << 8 | bytes[1], wide = {0xfffe: "utf-16le", 0xfeff: "utf-16be"}[begin], mark = begin === 0xefbb ? "\ufeff" : ""
-	let text = tried(() => new TextDecoder("utf-8", {fatal: whole || wide}).decode(bytes))
+	const wide = {0xfffe: "utf-16le", 0xfeff: "utf-16be"}[bytes[0] << 8 | bytes[1]]
+	let text = tried(() => decode(bytes, whole || wide))
 	if (text === null) {
 		text = new TextDecoder(wide ?? "windows-1252").decode(bytes)
 		whole = false
 	}
 	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
-	let saved = text.replace(lineEnd, "\n"), rendered
+	let saved = fieldOf(text), rendered
 	const isChanged = () => area.value !== saved
 	const refresh = () => {
 		saveButton.disabled = !isChanged()
@@ -36,7 +43,6 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		claim(event)
 		if (writable) save()
 	}})
-	const leaving = event => { if (isChanged()) claim(event) }
 
 	function setMode(wanted) {
 		rendered = wanted
@@ -53,9 +59,9 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	const inTurn = work => (...how) => (turn = Promise.resolve(turn).then(() => work(...how)))
 
 	const save = inTurn(async (headers = etag ? {"If-Match": etag} : {}, href = entry.href) => {
-		const {value} = area, body = withLineEnds(value, text)
+		const {value} = area, body = withLineEnds(mark.exec(text) + value, text)
 		try {
-			const answer = await request("PUT", address(href), {headers, body: mark + body})
+			const answer = await request("PUT", address(href), {headers, body})
 			if (href === entry.href) etag = tagOf(answer)
 			notice.hidden = true
 			saved = value
@@ -93,19 +99,18 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	async function reload(isAsked) {
 		const answer = await request("GET", address(entry.href)), now = await answer.arrayBuffer()
 		if (!isAsked && isChanged()) return conflict()
-		text = new TextDecoder("utf-8", {fatal: true}).decode(now)
+		text = decode(now, true)
 		etag = tagOf(answer)
-		area.value = saved = text.replace(lineEnd, "\n")
+		area.value = saved = fieldOf(text)
 		notice.hidden = true
 		refresh()
 		if (rendered) setMode(true)
 	}
 
 	extra.append(mode, saveButton)
-	addEventListener("beforeunload", leaving)
 	setMode(isMarkdown && !edit)
 	if (edit) area.focus()
-	return {isChanged, checkRemote, stop: () => removeEventListener("beforeunload", leaving)}
+	return {isChanged, checkRemote}
 }
 
 let folder

@@ -26,7 +26,7 @@ export function send(method, target, {headers, body, report, signal}) {
 		request.onload = () => {
 			const headers = {get: name => request.getResponseHeader(name)}
 			if (request.status < 300) resolve({headers})
-			else reject(new ApiError(request.status, isPlain(headers.get("Content-Type")) && request.responseText))
+			else reject(new ApiError(request.status, isPlain({headers}) && request.responseText))
 		}
 		request.onloadend = () => {
 			clearTimeout(timer)

@@ -33,14 +33,14 @@ export const childOf = (folder, name, isFolder) => folder + encodeName(name) + (
 export const address = href => base + href
 export const apiAddress = rest => `${base}/.shareserve/${rest}`
 
-export const isPlain = contentType => contentType?.startsWith("text/plain")
+export const isPlain = answer => answer.headers.get("Content-Type")?.startsWith("text/plain")
 
 export async function request(method, target, {headers, body, signal} = {}) {
 	const answer = await fetch(target, {method, signal, cache: "no-cache", body, headers}).catch(error => {
 		throw error.name === "AbortError" ? error : new ApiError(0)
 	})
 	if (answer.ok) return answer
-	throw new ApiError(answer.status, isPlain(answer.headers.get("Content-Type")) && await answer.text())
+	throw new ApiError(answer.status, isPlain(answer) && await answer.text())
 }
 
 export async function api(method, rest, json) {

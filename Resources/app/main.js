@@ -268,7 +268,7 @@ async function search(words) {
 	filter.value = words
 	history.replaceState(history.state, "", location.pathname + found.isSearch)
 	let drawn = 0
-	const draw = () => {
+	const draw = found.draw = () => {
 		if (app.listing !== found) return
 		drawn = performance.now()
 		app.arrange()
@@ -277,7 +277,6 @@ async function search(words) {
 			found.more && t("More names match: narrow the search"))),
 		found.loading ? button(t("Cancel"), "close", () => abort.abort()) : button(t("Close"), "close", () => clearFind()))
 	}
-	found.draw = draw
 	found.read = async (onEntries, signal) => {
 		const tail = await readEntries(apiAddress(`search?in=${inQuery(found.href)}&q=${encodeName(term)}`), {onEntries, signal})
 		found.more = tail.includes("more")

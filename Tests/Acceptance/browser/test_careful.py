@@ -1,6 +1,7 @@
 """Nothing is lost by a key too many, by names that are no text, or by what others do in the same second."""
 
 import os
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -65,6 +66,26 @@ def test_text_that_others_saved_in_another_encoding_is_not_saved_over(server, op
     page.keyboard.press("Control+s")
     expect(page.get_by_role("alert").filter(has_text="Somebody else changed this file")).to_be_visible()
     assert (server.root / "a.txt").read_bytes() == theirs
+
+
+@pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf", "\ufefb".encode(), b"\xef\xbb\xbf\xef\xbb\xbf"], ids=["none", "mark", "lam-alef", "two"])
+def test_a_byte_order_mark_stays_as_it_is(server, opened, begin):
+    """A letter may begin like one; and what others save may have one or not."""
+    (server.root / "a.txt").write_bytes(begin + b"one\r\ntwo\r\n")
+    page = followed(opened, server.url + "/")
+    page.get_by_role("link", name="a.txt").click()
+    area = page.get_by_role("textbox", name="a.txt")
+    for word, before in ((b" mine", begin), (b" again", b"" if begin else b"\xef\xbb\xbf")):
+        if before != begin:
+            (server.root / "a.txt").write_bytes(before + b"one\r\ntwo, theirs\r\n")
+            expect(area).to_have_value(re.compile("theirs"))
+        old = (server.root / "a.txt").read_bytes()
+        area.press("Control+End")
+        area.press("ArrowLeft")
+        area.press_sequentially(word.decode())
+        page.keyboard.press("Control+s")
+        wait_until(lambda: page.wait_for_timeout(20) or (server.root / "a.txt").read_bytes() != old, "it is saved")
+        assert (server.root / "a.txt").read_bytes() == old[:-2] + word + b"\r\n"
 
 
 @pytest.mark.parametrize("way", ["Control+x", "Control+c"])

@@ -166,6 +166,10 @@ def test_unsaved_changes_are_not_lost_by_closing(server, opened):
     page = opened(server.url + "/")
     page.get_by_role("link", name="a.txt", exact=True).click()
     page.get_by_role("textbox", name="a.txt").fill("changed")
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.close(run_before_unload=True)
+    wait_until(lambda: page.wait_for_timeout(20) or asked == ["beforeunload"], "the browser asks")
     page.keyboard.press("Escape")
     ask = page.get_by_role("alertdialog")
     expect(ask).to_contain_text("Unsaved changes")
@@ -174,6 +178,8 @@ def test_unsaved_changes_are_not_lost_by_closing(server, opened):
     page.keyboard.press("Escape")
     ask.get_by_role("button", name="Discard changes").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
+    page.reload()
+    assert asked == ["beforeunload"]
 
 
 def test_markdown_is_rendered_without_scripts(server, opened, shot):

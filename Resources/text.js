@@ -125,13 +125,10 @@ const link = (href, ...content) => h("a", {href, rel: "noopener noreferrer", tar
 // No rule repeats what repeats: some texts would take minutes.
 const inlineRules = [
 	[/`([^`]+)`/g, ([, code]) => h("code", code)],
-	[/!\[([^[\]]*)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, alt, target]) => {
-		const url = safeAddress(target)
-		return url?.origin === location.origin && !info.counted ? h("img", {alt, src: url.href, loading: "lazy"}) : alt
-	}],
-	[/\[([^[\]]+)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, text, target]) => {
+	[/(!?)\[([^[\]]*)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, isPicture, text, target]) => {
 		const url = safeAddress(target)
 		return url ? link(url.href, inline(text)) : text
+		if (isPicture) return url?.origin === location.origin && !info.counted ? h("img", {alt: text, src: url.href, loading: "lazy"}) : text
 	}],
 	[/<?(https?:\/\/[^\s<>)]+)>?/g, ([, href]) => link(href, href)],
 	[/(\*\*|__)(.+?)\1/g, ([, , text]) => h("strong", inline(text))],

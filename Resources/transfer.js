@@ -220,7 +220,6 @@ async function start(item) {
 		}
 		if (signal.aborted) return
 		const answer = await deliver(item)
-		item.sent = item.size
 		if (item.conflict === "keep") item.href = new URL(answer.headers.get("Content-Location"), location).pathname.slice(base.length)
 		records.remove(item);
 		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
@@ -318,6 +317,7 @@ function finish(item, state, message) {
 	if (state !== "failed") {
 		item.file = item.local = null
 		leave(item)
+		item.sent = item.size
 	}
 	if (!isBusy() && !items.some(among("verifying"))) {
 		const failed = items.filter(hasFailed).length
@@ -479,7 +479,7 @@ function draw() {
 	drawing = null
 	const at = document.activeElement, counted = items.filter(item => !isMissing(item)), open = counted.filter(item => !isOver(item)).length
 	const failed = items.filter(hasFailed).length, busy = isBusy(), bytes = counted.reduce((sum, item) => sum + item.size, 0)
-	const sent = counted.reduce((sum, item) => sum + (isOver(item) && !hasFailed(item) ? item.size : item.sent), 0)
+	const sent = counted.reduce((sum, item) => sum + item.sent, 0)
 	const share = bytes ? sent / bytes : open ? 0 : 1
 	if (!busy) together.samples = []
 	const speed = busy && speedOf(together, sent)

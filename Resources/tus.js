@@ -127,9 +127,8 @@ const wishOf = ({conflict}) => `conflict ${btoa(conflict ?? "fail")}`
 const base64 = encoded => btoa(unescape(encoded))
 
 async function create(item) {
-	const metadata = [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`, wishOf(item)]
 	const answer = await request("POST", apiAddress("uploads"), {signal: item.abort.signal, headers: {...tusVersion, ...conditionOf(item),
-		"Upload-Length": item.size, "Upload-Metadata": metadata.join()}})
+		"Upload-Length": item.size, "Upload-Metadata": [`path ${base64(parentOf(item.href))}`, `filename ${base64(lastOf(item.href))}`, `lastModified ${btoa(item.file.lastModified)}`, wishOf(item)].join()}})
 	const {pathname} = new URL(answer.headers.get("Location"), location.href)
 	await records.put(item, pathname)
 	return pathname

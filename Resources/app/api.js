@@ -19,11 +19,9 @@ function messageFor(status, text) {
 
 export const encodeName = name => encodeURIComponent(name.toWellFormed())
 
-const textOf = encoded => tried(() => decodeURIComponent(encoded))
-
 // Some names are no text, and shown as Latin-1.
-export const decodeName = encoded => textOf(encoded) ?? unescape(encoded)
-export const inQuery = href => textOf(href) === null ? href : encodeName(pathOf(href))
+export const decodeName = encoded => tried(() => decodeURIComponent(encoded)) ?? unescape(encoded)
+export const inQuery = href => tried(() => encodeName(decodeURIComponent(href))) ?? href
 const pathOf = href => href.split("/").map(decodeName).join("/")
 export const parentOf = href => href.replace(/[^/]+\/?$/, "") || "/"
 export const lastOf = href => href.replace(/\/$/, "").split("/").at(-1)

@@ -31,8 +31,8 @@ export function icon(name) {
 export const button = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
 	h("button", {className: "button " + kind, title: kind.includes("compact") && label, onclick, ...rest}, iconName && icon(iconName), h("span.label", label))
 
-export const iconButton = (label, iconName, onclick, {kind = "", ...rest} = {}) =>
-	button(label, iconName, onclick, {kind: "compact " + kind, ...rest})
+export const iconButton = (label, iconName, onclick, rest) =>
+	button(label, iconName, onclick, {...rest, kind: `compact ${rest?.kind ?? ""}`})
 
 export const field = (label, input) => h("label.field", h("span", label), input)
 

@@ -11,8 +11,7 @@ function watchDrop() {
 	}
 	const targetOf = event => {
 		const element = app.list.folderAt(event.target) ?? event.target.closest?.("nav a")
-		const href = element?.entry?.href ?? element?.dataset.folder ?? app.href
-		return {element, href, name: nameOf(href) || t("Home")}
+		return {element, href: element?.entry?.href ?? element?.dataset.folder ?? app.href}
 	}
 	const clear = () => {
 		overlay.hidden = true
@@ -25,11 +24,11 @@ function watchDrop() {
 		if (!inside && !brings(event, "Files") || topDialog()) return
 		claim(event)
 		clearTimeout(leaving)
-		const {element, href, name} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
+		const {element, href} = targetOf(event), allowed = inside ? element && href !== app.href : canCreate()
 		event.dataTransfer.dropEffect = !allowed ? "none" : inside && !copies(event) ? "move" : "copy"
 		mark(allowed ? element : null)
 		overlay.hidden = inside
-		text.replaceChildren(...(allowed ? [t("Upload to"), " ", h("strong", shown(name))] : [t("You may not do this here")]))
+		text.replaceChildren(...(allowed ? [t("Upload to"), " ", h("strong", folderName(href))] : [t("You may not do this here")]))
 	})
 	// WebKit names no element that is entered.
 	addEventListener("dragleave", event => { if (!event.relatedTarget) leaving = setTimeout(clear, 150) })

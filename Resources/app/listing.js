@@ -75,12 +75,12 @@ class Listing {
 
 	add(batch) {
 		for (const raw of batch) {
-			const known = this.entries.get(keyOf(raw))
+			const key = keyOf(raw), known = this.get(key)
 			if (known?.isFolder === isFolder(raw)) known.update(raw)
 			else {
 				const entry = new Entry(raw, this.href)
 				this.selection.delete(known)
-				this.entries.set(keyOf(raw), entry)
+				this.entries.set(key, entry)
 				if (this.coming !== undefined && entry.folded.includes(this.coming)) this.selection.add(entry)
 			}
 		}
@@ -88,14 +88,14 @@ class Listing {
 	}
 
 	remove(key) {
-		this.selection.delete(this.entries.get(key))
+		this.selection.delete(this.get(key))
 		this.entries.delete(key)
 		this.orders = {}
 	}
 
 	replaceAll(batch) {
 		const keys = new Set(batch.map(keyOf))
-		for (const key of [...this.entries.keys()]) if (!keys.has(key)) this.remove(key)
+		for (const key of this.entries.keys()) if (!keys.has(key)) this.remove(key)
 		this.add(batch)
 	}
 

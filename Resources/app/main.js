@@ -282,16 +282,10 @@ async function search(words) {
 		found.more = tail.includes("more")
 	}
 	draw()
-	let isWhole = false
-	try {
-		await found.read(batch => {
-			found.add(batch)
-			if (performance.now() - drawn > 150) draw()
-		}, abort.signal)
-		isWhole = true
-	} catch (error) {
-		fail(error)
-	}
+	const isWhole = await found.read(batch => {
+		found.add(batch)
+		if (performance.now() - drawn > 150) draw()
+	}, abort.signal).then(() => true, fail)
 	found.loading = false
 	draw()
 	found.end(isWhole)

@@ -28,7 +28,7 @@ class ListView {
 		on("focusin", (_, row) => this.setFocused(row.index))
 		on("dragstart", this.dragStarted)
 		on("pointerdown", this.pressed)
-		this.body.addEventListener("dragend", () => { this.dragged = null })
+		on("dragend", () => { this.dragged = null })
 		addEventListener("scroll", () => this.layoutSoon())
 		new ResizeObserver(() => this.layoutSoon()).observe(document.documentElement)
 	}
@@ -180,9 +180,8 @@ class ListView {
 		if (onLink || event.shiftKey) claim(event)
 		if (this.held) this.held = false
 		else if (event.shiftKey) this.selectTo(row.index, true, !more)
-		else if (more) this.toggle(row.index)
-		else if (touch && !listing.selection.size) return this.handlers.open(row.entry)
-		else if (touch) this.toggle(row.index)
+		else if (more || touch && listing.selection.size) this.toggle(row.index)
+		else if (touch) return this.handlers.open(row.entry)
 		else {
 			this.anchor = row.index
 			if (onLink) return this.handlers.open(row.entry)

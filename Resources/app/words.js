@@ -23,7 +23,6 @@ export const memory = {
 const locale = navigator.languages.find(tag => tag.split("-")[0] === boot.language) ?? boot.language
 const plural = new Intl.PluralRules(boot.language), {pluralCategories} = plural.resolvedOptions()
 const forms = ["zero", "one", "two", "few", "many", "other"].filter(one => pluralCategories.includes(one)), number = new Intl.NumberFormat(locale)
-const shares = new Intl.NumberFormat(locale, {style: "percent"})
 const until = new Intl.RelativeTimeFormat(locale, {style: "short"})
 const sizes = ["", "kilo", "mega", "giga", "tera"].map((prefix, step) => new Intl.NumberFormat(locale,
 	{style: "unit", unit: prefix + "byte", unitDisplay: step ? "short" : "long", maximumFractionDigits: step ? 1 : 0}))
@@ -36,7 +35,7 @@ export function t(english, values = {}) {
 	return text.replace(/\{(\w+)\}/g, (_, name) => (typeof all[name] === "number" ? number.format(all[name]) : all[name] ?? ""))
 }
 
-export const formatShare = share => shares.format(Math.floor(share * 100) / 100)
+export const {format: formatShare} = new Intl.NumberFormat(locale, {style: "percent", roundingMode: "floor"})
 
 export const joined = (...parts) => parts.filter(Boolean).join(" · ")
 

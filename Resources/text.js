@@ -30,6 +30,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	}
 	const isMarkdown = entry.kind === "markdown", writable = whole && app.listing.may("overwrite")
 	let saved = fieldOf(text), rendered
+	folder = address(parentOf(entry.href))
 	const isChanged = () => area.value !== saved
 	const refresh = () => {
 		saveButton.disabled = !isChanged()
@@ -51,7 +52,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			stage.replaceChildren(h("div.editor", notice, area))
 			return area.setSelectionRange(0, 0)
 		}
-		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value, address(parentOf(entry.href)))))
+		return stage.replaceChildren(h("article.markdown", {tabIndex: 0}, render(area.value)))
 	}
 
 	// In turn: each goes by the ETag of the one before.
@@ -127,8 +128,8 @@ const inlineRules = [
 	[/`([^`]+)`/g, ([, code]) => h("code", code)],
 	[/(!?)\[([^[\]]*)\]\(([^[)\s]+)(?:\s[^[)]*)?\)/g, ([, isPicture, text, target]) => {
 		const url = safeAddress(target)
-		return url ? link(url.href, inline(text)) : text
 		if (isPicture) return url?.origin === location.origin && !info.counted ? h("img", {alt: text, src: url.href, loading: "lazy"}) : text
+		return url ? link(url.href, inline(text)) : text
 	}],
 	[/<?(https?:\/\/[^\s<>)]+)>?/g, ([, href]) => link(href, href)],
 	[/(\*\*|__)(.+?)\1/g, ([, , text]) => h("strong", inline(text))],
@@ -159,8 +160,10 @@ function inline(text) {
 const item = /^(\s*)([-*+]|\d+[.)]) /, rule = /^([-*_])( *\1){2,} *$/
 const cells = (line, tag) => h("tr", line.trim().replace(/^\||\|$/g, "").split("|").map(cell => h(tag, inline(cell.trim()))))
 
-function render(text, place) {
-	folder = place ?? folder
+// No browser nests without end.
+const deepest = 50
+
+function render(text, depth = 0) {
 	const lines = text.split("\n"), blocks = []
 	let at = 0
 	const take = test => {
@@ -177,15 +180,15 @@ function render(text, place) {
 			at++
 			blocks.push(h("pre", {tabIndex: 0}, h("code", take(one => !one.startsWith(line.slice(0, 3))).join("\n"))))
 			at++
-		} else if (line.startsWith(">")) {
-			blocks.push(h("blockquote", render(take(one => one.startsWith(">")).map(one => one.replace(/^> ?/, "")).join("\n"))))
-		} else if (item.test(line)) {
+		} else if (depth < deepest && line.startsWith(">")) {
+			blocks.push(h("blockquote", render(take(one => one.startsWith(">")).map(one => one.replace(/^> ?/, "")).join("\n"), depth + 1)))
+		} else if (depth < deepest && item.test(line)) {
 			const indent = item.exec(line)[1].length, items = []
 			while (at < lines.length && item.exec(lines[at])?.[1].length <= indent) {
 				const own = lines[at].replace(item, "")
 				at++
 				const below = take(one => one.trim() && /^\s*/.exec(one)[0].length > indent)
-				items.push(h("li", inline(own), below.length ? render(below.map(one => one.slice(indent + 1)).join("\n")) : null))
+				items.push(h("li", inline(own), below.length ? render(below.map(one => one.slice(indent + 1)).join("\n"), depth + 1) : null))
 			}
 			blocks.push(h(/^\s*\d/.test(line) ? "ol" : "ul", items))
 		} else if (line.includes("|") && /^[\s|:-]*$/.test(lines[at + 1]) && lines[at + 1].includes("-")) {

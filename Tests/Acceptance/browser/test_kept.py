@@ -306,11 +306,14 @@ def test_a_file_that_is_too_large_is_told_the_size_there_may_be(serve, opened):
 
 def test_markdown_made_to_be_slow_is_shown(server, opened):
     make_tree(server.root, {"dashes.md": "a | b\n" + "-" * 300_000 + "x\n", "spans.md": "`a` *b* " * 20_000 + "end",
-                            "hashes.md": "# " + "#" * 200_000 + "x\n", "links.md": "[" * 100_000 + "\n\n" + "[a](x" * 80_000 + "\n\n" + "[a](x " * 80_000})
+                            "hashes.md": "# " + "#" * 200_000 + "x\n", "links.md": "[" * 100_000 + "\n\n" + "[a](x" * 80_000 + "\n\n" + "[a](x " * 80_000,
+                            "quotes.md": ">" * 20_000 + " the end\n> next", "lists.md": "\n".join(" " * level + "- x" for level in range(1_900)) + "\n\nthe end"})
     page = opened(server.url + "/")
-    for name in ("dashes.md", "spans.md", "hashes.md", "links.md"):
+    for name in ("dashes.md", "spans.md", "hashes.md", "links.md", "quotes.md", "lists.md"):
         page.get_by_role("link", name=name).click()
         expect(page.get_by_role("article")).to_be_visible(timeout=8_000)
+        if name in ("quotes.md", "lists.md"):
+            expect(page.get_by_role("article")).to_contain_text("the end")
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
 

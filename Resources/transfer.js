@@ -1,6 +1,6 @@
 // Uploads that outlive connections, servers and pages.
 
-import {address, ApiError, app, base, childOf, digestOf, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
+import {address, after, ApiError, app, base, childOf, digestOf, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
 	makeFolder, memory, nameOf, numbered, parentOf, readFolder, request, sayTaken, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {conditionOf, offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
@@ -339,7 +339,7 @@ async function lasting(work, tries = 1) {
 		return await work()
 	} catch (error) {
 		if (!mayPass(error) || tries > mostTries) throw error
-		await new Promise(resolve => setTimeout(resolve, pauseAfter(tries)))
+		await after(pauseAfter(tries))
 		return lasting(work, tries + 1)
 	}
 }
@@ -397,11 +397,20 @@ function discard({key}) {
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
 export async function restore() {
+// Pages tell each other what they have; one that has gone says nothing.
+const pages = new BroadcastChannel("shareserve"), theirs = new Set()
+pages.onmessage = ({data}) => {
+	if (data) theirs.add(data)
+	else for (const key in records.all()) if (byKey.has(key)) pages.postMessage(key)
+}
+
 	const all = records.all()
+	pages.postMessage(null)
+	await after(1000)
 	for (const record of Object.values(all)) {
 		if (!record.url) records.takeTree(record).then(tree => tree && wait({...record, tree, handle: tree.handle, name: tree.handle.name, folder: []}))
-		// Those of a folder come with it, and others may be another page's.
-		else if (!all[record.tree] && Date.now() - record.at > 15_000) {
+		// Those of a folder come with it.
+		else if (!all[record.tree] && !theirs.has(record.key)) {
 			const sent = await offsetOf(record).catch(() => null)
 			if (sent !== null) await wait({...record, tree: null, sent, handle: await records.handle(record)})
 		}
@@ -541,4 +550,3 @@ async function holdLock() {
 	lock = await navigator.wakeLock?.request("screen").catch(() => null)
 }
 addEventListener("visibilitychange", () => { if (awake && !document.hidden) holdLock() })
-addEventListener("pagehide", () => records.letGo(items))

@@ -74,7 +74,7 @@ export const records = {
 	get: ({key}) => records.all()[key],
 	async put(item, url) {
 		const {key, name, size, target, folder, href, file, tree} = item
-		change(all => { all[key] = {url, key, name, size, target, folder, href, mtime: file.lastModified, tree: tree?.key, at: Date.now()} })
+		change(all => { all[key] = {url, key, name, size, target, folder, href, mtime: file.lastModified, tree: tree?.key} })
 		const handle = await item.handle
 		if (handle) await database("readwrite", store => store.put(handle, [key]))
 	},
@@ -85,9 +85,6 @@ export const records = {
 		database("readwrite", store => store.delete(within(key)))
 		letGo?.()
 	},
-	touch: ({key}, at = Date.now()) => change(all => { if (all[key]) all[key].at = at }),
-	// Free for the next page.
-	letGo: items => items.forEach(item => records.touch(item, 0)),
 
 	// Until nothing is `left`, the walk included.
 	async putTree(handle, target) {
@@ -140,16 +137,10 @@ export async function sendResumable(item, report) {
 	const url = offset === null ? await create(item) : record.url
 	for (;;) {
 		const from = offset ?? 0, end = Math.min(item.size, from + pieceSize)
-		let touched = Date.now()
 		report(from)
 		const answer = await send("PATCH", url, {signal, body: item.file.slice(from, end), headers: {...tusVersion, "Upload-Offset": from,
 			"Content-Type": "application/offset+octet-stream", ...(end === item.size && wantDigest),
-			...(item.conflict && {...conditionOf(item), "Upload-Metadata": wishOf(item)})}, report: sent => {
-			report(from + Math.min(sent, end - from))
-			if (Date.now() - touched < 5000) return
-			touched = Date.now()
-			records.touch(item)
-		}})
+			...(item.conflict && {...conditionOf(item), "Upload-Metadata": wishOf(item)})}, report: sent => report(from + Math.min(sent, end - from))})
 		offset = Number(answer.headers.get("Upload-Offset") ?? end)
 		if (offset >= item.size) return answer
 	}

@@ -174,7 +174,7 @@ async function load(href, inlined) {
 		if (inlined) {
 			listing.rights = new Set(inlined.rights)
 			onEntries(inlined.entries)
-			if (!boot.isWhole) await new Promise(done => setTimeout(done, 50))
+			if (!boot.isWhole) await after(50)
 		}
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
 		app.setOffline(false)

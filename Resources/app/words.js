@@ -14,6 +14,8 @@ export function tried(work) {
 	}
 }
 
+export const after = ms => new Promise(done => setTimeout(done, ms))
+
 // Private windows may refuse.
 export const memory = {
 	get: (key, otherwise) => tried(() => JSON.parse(localStorage.getItem("shareserve." + key))) ?? otherwise,

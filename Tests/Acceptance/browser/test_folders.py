@@ -186,6 +186,40 @@ def test_two_tabs_do_not_send_the_same_folder(server, opened, folder, slow):
     wait_until(lambda: is_there(server, tree), "the second goes on", 90)
 
 
+@pytest.mark.parametrize("kind", ["secure", "plain"])
+def test_what_one_tab_has_paused_no_other_goes_on_with(server, opened, folder, slow, kind):
+    """Until it is closed. Plain http has neither locks nor files that outlive the page."""
+    path = folder / "one.mov"
+    path.write_bytes(os.urandom(8 * MIB))
+    page = opened()
+    page.expected += LOST
+    page.on("dialog", lambda dialog: dialog.accept())
+    if kind == "plain":
+        page.context.add_init_script("delete Navigator.prototype.locks; delete DataTransferItem.prototype.getAsFileSystemHandle")
+    page.goto(slow.url + "/")
+    drop(page, path)
+    wait_until(lambda: page.wait_for_timeout(20) or slow.passed > 2 * MIB, "bytes pass")
+    page.get_by_role("button", name="Pause: one.mov").click()
+    # As though a long time had passed.
+    page.evaluate("""() => {
+        const all = JSON.parse(localStorage['shareserve.uploads'])
+        for (const one of Object.values(all)) one.at = 1
+        localStorage['shareserve.uploads'] = JSON.stringify(all)
+    }""")
+    second = opened(slow.url + "/", context=page.context)
+    second.expected += LOST
+    second.wait_for_timeout(2500)
+    expect(panel(second)).to_be_hidden()
+    page.close()
+    slow.rate = None
+    second.reload()
+    if kind == "plain":
+        expect(panel(second)).to_contain_text("choose the file again to go on")
+    else:
+        wait_until(lambda: second.wait_for_timeout(20) or (server.root / "one.mov").exists(), "it goes on")
+        assert (server.root / "one.mov").read_bytes() == path.read_bytes()
+
+
 def test_a_browser_without_handles_sends_dropped_folders_too(server, opened, folder):
     tree = holiday(folder)
     page = opened()

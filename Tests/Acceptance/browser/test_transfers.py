@@ -7,6 +7,7 @@ import os
 import pathlib
 import socket
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -397,12 +398,15 @@ def test_a_large_file_whose_name_was_taken_asks_after_a_reload(server, opened, f
 def test_what_this_browser_uploads_is_not_somebodys(server, opened):
     """A page that begins again, or stands beside another one, knows its uploads before they go on."""
     page = opened(server.url + "/")
-    record = {"key": "k", "name": "mine.bin", "size": 9, "target": "/", "folder": [], "href": "/mine.bin", "url": "/x", "mtime": 1}
-    page.evaluate("one => localStorage.setItem('shareserve.uploads', JSON.stringify({k: {...one, at: Date.now() + 1e6}}))", record)
+    record = {"key": "k", "name": "mine.bin", "size": 9, "target": "/", "folder": [], "href": "/mine.bin", "mtime": 1}
     for name in ("mine.bin", "theirs.bin"):
         metadata = "filename " + base64.b64encode(name.encode()).decode()
         fields = {"Tus-Resumable": "1.0.0", "Upload-Length": "9", "Upload-Metadata": metadata}
-        assert requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20).status_code == 201
+        answer = requests.post(server.url + "/.shareserve/uploads", headers=fields, timeout=20)
+        assert answer.status_code == 201
+        if name == "mine.bin":
+            record["url"] = urlsplit(answer.headers["Location"]).path
+    page.evaluate("one => localStorage.setItem('shareserve.uploads', JSON.stringify({k: one}))", record)
     page.reload()
     expect(page.get_by_text("Somebody is uploading “theirs.bin”")).to_be_visible()
     expect(page.get_by_text("Somebody is uploading “mine.bin”")).to_have_count(0)

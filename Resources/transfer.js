@@ -264,10 +264,10 @@ async function deliver(item) {
 
 let asking = Promise.resolve()
 
-// False: nothing is sent.
+// False: nothing is sent, or not yet: others go on while a question waits.
 async function settle(item, listing, signal) {
 	const theirs = listing?.get(nameOf(item.href))
-	if (!theirs || signal.aborted) return !signal.aborted
+	if (!theirs) return true
 	const mayReplace = !theirs.isFolder && listing.may("overwrite")
 	if (!theirs.isFolder) {
 		const there = await request("HEAD", address(theirs.href), {headers: theirs.size === item.size ? wantDigest : {}, signal}).catch(() => null)
@@ -276,23 +276,24 @@ async function settle(item, listing, signal) {
 		if (isSame) return finish(item, "skipped", t("identical, already there"))
 		item.tag = there && tagOf(there)
 	}
-	item.state = "asking"
-	drawSoon()
-	const folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
-	const turn = asking.then(() => (signal.aborted ? "" : item.batch.policy ?? askConflict(item.batch, {ours, theirs, folder, mayReplace})))
-	asking = turn
-	const answer = await turn
-	if (signal.aborted) return false
-	if (answer === "skip") return finish(item, "skipped", t("skipped"))
-	item.state = "sending"
-	item.conflict = mayReplace ? answer : "keep"
-	if (item.conflict === "keep" && !records.get(item)) {
-		const name = listing.freeName(item.name, false)
-		listing.add([{name}])
-		item.href = childOf(folder, name)
-		item.conflict = "fail"
+	const {batch} = item, folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
+	const heed = answer => {
+		if (answer === "skip") return finish(item, "skipped", t("skipped"))
+		item.conflict = mayReplace ? answer : "keep"
+		if (item.conflict === "keep" && !records.get(item)) {
+			const name = listing.freeName(item.name, false)
+			listing.add([{name}])
+			item.href = childOf(folder, name)
+			item.conflict = "fail"
+		}
+		return true
 	}
-	return true
+	if (batch.policy) return heed(batch.policy)
+	item.state = "asking"
+	asking = asking.then(async () => {
+		if (!signal.aborted && heed(batch.policy ?? await askConflict(batch, {ours, theirs, folder, mayReplace}))) wake(item)
+	}).catch(fail)
+	return false
 }
 
 async function verify(item, answer) {
@@ -316,8 +317,8 @@ function finish(item, state, message) {
 	if (state === "done") done++
 	if (state !== "failed") {
 		item.file = item.local = null
-		leave(item)
 		item.sent = item.size
+		leave(item)
 	}
 	if (!isBusy() && !items.some(among("verifying"))) {
 		const failed = items.filter(hasFailed).length
@@ -396,7 +397,6 @@ function discard({key}) {
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
-export async function restore() {
 // Pages tell each other what they have; one that has gone says nothing.
 const pages = new BroadcastChannel("shareserve"), theirs = new Set()
 pages.onmessage = ({data}) => {
@@ -404,9 +404,10 @@ pages.onmessage = ({data}) => {
 	else for (const key in records.all()) if (byKey.has(key)) pages.postMessage(key)
 }
 
-	const all = records.all()
+export async function restore() {
 	pages.postMessage(null)
 	await after(1000)
+	const all = records.all()
 	for (const record of Object.values(all)) {
 		if (!record.url) records.takeTree(record).then(tree => tree && wait({...record, tree, handle: tree.handle, name: tree.handle.name, folder: []}))
 		// Those of a folder come with it.

@@ -83,6 +83,29 @@ def test_who_replaces_one_file_does_not_replace_the_one_beside_it(server, opened
     assert (server.root / "a.txt").read_text() == "mine"
 
 
+@pytest.mark.parametrize("answer", ["Replace", "Keep both", "Skip"])
+def test_others_are_sent_while_a_question_waits(server, opened, folder, answer):
+    taken, free = [f"{number} taken.txt" for number in range(5)], [f"{number} free.txt" for number in range(5)]
+    make_tree(server.root, {name: "old" for name in taken})
+    make_tree(folder, {name: f"mine, {name}" for name in [*taken, *free]})
+    page = opened(server.url + "/")
+    files_input(page).set_input_files([str(folder / name) for name in [*taken, *free]])
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("“0 taken.txt” is already there")
+    wait_until(lambda: page.wait_for_timeout(20) or all((server.root / name).exists() for name in free), "all others are sent")
+    dialog.get_by_role("button", name=answer).click()
+    expect(dialog).to_contain_text("“1 taken.txt” is already there")
+    dialog.get_by_role("checkbox", name="Do this for all conflicts").check()
+    dialog.get_by_role("button", name=answer).click()
+    expect(panel(page).locator("li.skipped" if answer == "Skip" else "li.done")).to_have_count(5 if answer == "Skip" else 10)
+    there = {path.name: path.read_text() for path in server.root.glob("*.txt")}
+    mine = {name: f"mine, {name}" for name in [*taken, *free]}
+    if answer == "Keep both":
+        assert there == mine | {name: "old" for name in taken} | {name.replace(".", " (2)."): mine[name] for name in taken}
+    else:
+        assert there == (mine if answer == "Replace" else mine | {name: "old" for name in taken})
+
+
 @pytest.mark.parametrize("size", [5, 1 << 20], ids=["small", "resumable"])
 def test_a_drop_box_takes_any_number_of_files_of_one_name(serve, opened, folder, size):
     server = serve("--auth", "@/:w")

@@ -126,13 +126,18 @@ export function showCode(address) {
 }
 
 export function showTrash() {
-	const rows = h("ul.rows")
-	const single = work => event => event.detail > 1 || work()
+	const rows = h("ul.rows"), end = h("p")
+	let items = []
+	const once = work => event => event.detail > 1 || work().then(load).catch(fail)
+	const row = item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
+		button(t("Restore"), "retry", once(() => restore([item]))),
+		iconButton(t("Delete forever"), "delete", once(() => api("DELETE", "trash?id=" + item.id)), {kind: "danger"}))
+	const add = count => rows.append(...items.slice(rows.childElementCount).slice(0, count).map(row))
 	const load = async () => {
-		const {items} = await api("GET", "trash")
-		rows.replaceChildren(...items.map(item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
-			button(t("Restore"), "retry", single(() => restore([item]).then(load).catch(fail))),
-			iconButton(t("Delete forever"), "delete", single(() => api("DELETE", "trash?id=" + item.id).then(load).catch(fail)), {kind: "danger"}))))
+		const count = rows.childElementCount;
+		({items} = await api("GET", "trash"))
+		rows.replaceChildren()
+		add(Math.max(count, 100))
 		if (!items.length) rows.append(h("li", t("The trash is empty")))
 		empty.disabled = !items.length
 		holdFocus()
@@ -140,7 +145,9 @@ export function showTrash() {
 	const empty = button(t("Empty the trash"), "delete", async () => {
 		if (await confirm(t("Empty the trash"), t("This can't be undone."), t("Delete"))) await api("DELETE", "trash").then(load).catch(fail)
 	}, {kind: "danger"})
-	dialog(t("Trash"), [h("p", t("Kept for {n} day{s}", {n: info.trashDays})), rows], empty, {kind: "wide"})
+	dialog(t("Trash"), [h("p", t("Kept for {n} day{s}", {n: info.trashDays})), rows, end], empty, {kind: "wide"})
+	// Thousands take seconds: the rest comes as it is scrolled to.
+	new IntersectionObserver(() => add(100)).observe(end)
 	load().catch(fail)
 }
 

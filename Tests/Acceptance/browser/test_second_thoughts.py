@@ -136,6 +136,33 @@ def test_one_folder_that_is_refused_does_not_keep_the_others_away(serve, opened,
     assert (there / "a.txt").read_text() == "a" and (there / "lib/b.txt").read_text() == "b" and not (there / ".git").exists()
 
 
+def test_a_trash_of_thousands_is_shown_as_far_as_it_is_scrolled(serve, opened):
+    server = serve("--trash", "3")
+    count = 1_500
+    for at in range(0, count, 100):
+        some = [f"{number:04}.txt" for number in range(at, at + 100)]
+        make_tree(server.root, {name: "x" for name in some})
+        assert requests.post(server.url + "/.shareserve/trash", json={"hrefs": [f"/{name}" for name in some]}, timeout=20).status_code == 200
+    page = opened(server.url + "/")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    expect(rows.first).to_be_visible()
+    page.wait_for_timeout(300)
+    assert rows.count() < 500
+
+    def is_all_shown():
+        rows.last.scroll_into_view_if_needed()
+        page.wait_for_timeout(20)
+        return rows.count() == count
+
+    wait_until(is_all_shown, "all have come into sight")
+    last = rows.last.locator("bdi").inner_text()
+    rows.last.get_by_role("button", name="Restore").click()
+    expect(rows).to_have_count(count - 1)
+    assert [path.name for path in server.root.glob("*.txt")] == [last[1:]]
+
+
 def test_a_double_click_in_the_trash_ends_one_file(serve, opened):
     server = serve("--trash", "3")
     # So many that the dialog keeps its height.

@@ -275,7 +275,8 @@ const sayDeleted = n => t("{n} item{s} deleted", {n})
 async function remove(entries) {
 	// Without a trash, a question stands for the Undo.
 	if (!info.trash) return removeForever(entries)
-	const items = await inPieces("trash", entries, part => ({hrefs: part.map(entry => address(entry.href))}))
+	// The first waits for the last, twice.
+	const items = await inPieces("trash", entries, part => ({hrefs: part.map(entry => address(entry.href)), undo: 60 + entries.length / 20}))
 	await app.refresh()
 	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items.filter(({id}) => id))})
 }

@@ -35,7 +35,7 @@ public struct RootPolicy: Sendable {
     /// How long a resumable upload is kept without progress.
     public var uploadExpiry: Duration = .seconds(86_400)
     /// Days for which everything that is deleted or replaced is kept; 0 keeps only what is deleted on the page, for a
-    /// minute.
+    /// minute, or for as long as its undoing may take.
     public var trashDays = 0
     /// The most folders watched at once for open pages; any further ones are polled every two seconds.
     public var maxWatches = 1_024

@@ -36,17 +36,21 @@ package final class Trash: Sendable {
     /// - Parameters:
     ///   - location: the place of what is deleted.
     ///   - user: who deletes it; nil when the requester gave no name.
+    ///   - time: how long it is kept if nothing else is kept for longer.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
     /// - Throws: what prevents the rename.
-    func take(_ location: borrowing Location, user: String?) throws(RootError) -> TrashRecord? {
-        try state.usingSpareRoom { () throws(RootError) in try move(location, user: user) }
+    func take(
+        _ location: borrowing Location, user: String?, for time: Duration = undo
+    ) throws(RootError) -> TrashRecord? {
+        try state.usingSpareRoom { () throws(RootError) in try move(location, user: user, for: time) }
     }
 
     /// The same without the spare room; `note` is called before the rename is made.
     func move(
-        _ location: borrowing Location, user: String?, _ note: (TakenNote) -> Void = { _ in }
+        _ location: borrowing Location, user: String?, for time: Duration = undo,
+        _ note: (TakenNote) -> Void = { _ in }
     ) throws(RootError) -> TrashRecord? {
-        try add(location, user: user) { (directory, id) in
+        try add(location, user: user, for: time) { (directory, id) in
             note(TakenNote(location, item: id))
             return unsafe location.withName {
                 unsafe sys_renameat(location.directory.number, $0, directory, id + Self.item)
@@ -56,11 +60,12 @@ package final class Trash: Sendable {
 
     /// Writes the record of an item that is to be added.
     func newRecord(
-        of location: borrowing Location, user: String?, in trash: IdentifiedDescriptor
+        of location: borrowing Location, user: String?, for time: Duration = undo, in trash: IdentifiedDescriptor
     ) throws(RootError) -> TrashRecord {
         let now = clock.wall()
         let record = TrashRecord(
-            id: StateFile.randomName(), path: location.path, deleted: now, expires: now.advanced(by: keeps), user: user)
+            id: StateFile.randomName(), path: location.path, deleted: now,
+            expires: now.advanced(by: max(keeps, time)), user: user)
         let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
         _ = try StateFile.create(
             record.id + Self.record, in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
@@ -71,11 +76,11 @@ package final class Trash: Sendable {
     /// - Returns: the item's record; nil when it is on another file system.
     /// - Throws: what the call or the disk reports.
     func add(
-        _ location: borrowing Location, user: String?, _ call: (Int32, String) -> Int32
+        _ location: borrowing Location, user: String?, for time: Duration = undo, _ call: (Int32, String) -> Int32
     ) throws(RootError) -> TrashRecord? {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }
-        let record = try newRecord(of: location, user: user, in: trash)
+        let record = try newRecord(of: location, user: user, for: time, in: trash)
         let answer = call(trash.number, record.id)
         if answer == 0 { return record }
         // A record without an item is ignored.

@@ -79,8 +79,13 @@ enum JSONNames {
 struct NamedPlaces: Decodable {
     var paths: [String]?
     var hrefs: [String]?
+    /// For how many seconds all of a deletion can be undone that this is a part of.
+    var undo: Double?
 
     private static let most = 100_000
+
+    /// How long it is kept: at least a minute, and at most an hour, since the disk has its room back only then.
+    var time: Duration { .seconds(min(max(undo ?? 0, 60), 3_600)) }
 
     /// One of these places.
     struct Place {

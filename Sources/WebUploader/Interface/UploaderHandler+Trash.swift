@@ -26,6 +26,7 @@ extension UploaderHandler {
     private func discard(_ request: Request) async throws -> Response {
         let (named, slot) = try await request.document(NamedPlaces.self, in: batches)
         defer { withExtendedLifetime(slot) {} }
+        let time = named.time
         var outcomes: [Outcome] = []
         for (number, place) in try named.places().enumerated() {
             if number % Self.turn == Self.turn - 1 { try await request.io.giveWay() }
@@ -37,7 +38,7 @@ extension UploaderHandler {
             do {
                 let io = request.io(for: path)
                 try io.requireAnswering()
-                let item = try await io.run { try request.share.moveToTrash(path) }
+                let item = try await io.run { try request.share.moveToTrash(path, for: time) }
                 // Nobody has been asked whether it may be deleted for good.
                 guard let item else { throw RootError.otherDisk }
                 outcomes.append(.item(item, path))

@@ -125,6 +125,20 @@ def test_cut_and_paste_copy_and_paste(server, opened):
     assert (server.root / "target/a.txt").read_text() == "a" and not (server.root / "a.txt").exists()
 
 
+def test_a_deletion_of_many_can_be_undone_for_as_long_as_it_takes(server, opened):
+    """The server keeps each from its own deletion on: the first for the time that all others take, and take to come back."""
+    count = 250
+    make_tree(server.root, {f"{number:03}.txt": "x" for number in range(count)})
+    page, kept = opened(server.url + "/"), []
+    page.on("response", lambda answer: answer.url.endswith("/trash") and kept.extend(answer.json()["items"]))
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Delete")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text(f"{count} files")).to_be_visible()
+    assert len(kept) == count and all(item["expires"] - item["deleted"] > 70_000 for item in kept)
+    assert len(list(server.root.glob("*.txt"))) == count
+
+
 def test_leaving_asks_while_files_are_copied(server, opened):
     make_tree(server.root, {"a.txt": "a", "b.txt": "b", "target/": None})
     page, held, asked = opened(server.url + "/"), [], []

@@ -3,6 +3,8 @@
 import json
 import time
 
+import pytest
+
 from server import wait_until
 from wire import Wire, ask
 
@@ -41,3 +43,12 @@ def test_a_long_list_ends_when_its_client_has_gone(serve):
         return ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=body).status == 200
 
     wait_until(is_free, "others may delete", 30)
+
+
+@pytest.mark.parametrize("asked, seconds", [(None, 60), (5, 60), (90.5, 90.5), (-1e300, 60), (1e300, 3600)])
+def test_what_is_deleted_with_many_others_can_be_undone_for_longer(server, asked, seconds):
+    (server.root / "a.txt").write_text("a")
+    body = json.dumps({"hrefs": ["/a.txt"]} | ({"undo": asked} if asked else {})).encode()
+    answer = ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=body)
+    item, = json.loads(answer.body)["items"]
+    assert abs(item["expires"] - item["deleted"] - seconds * 1000) <= 1

@@ -129,6 +129,21 @@ import Testing
         #expect(Set(directory.names(in: ".shareserve/trash")) == ["\(bad.id).item", "\(bad.id).record"])
     }
 
+    @Test("What is deleted with many others is kept for as long as was said, and no longer")
+    func keptForLonger() throws {
+        let longer = try #require(try share.moveToTrash(SharePath("a/b.txt"), for: .seconds(300)))
+        let other = try #require(try share.moveToTrash(SharePath("a/c/d.txt")))
+        time.pass(100)
+        try share.root.sweep()
+        #expect(try share.trashItems().map(\.id) == [longer.id])
+        #expect(throws: RootError.unknownToken) { try share.restore(other.id) }
+        #expect(try share.restore(longer.id) == SharePath("a/b.txt"))
+        _ = try #require(try share.moveToTrash(SharePath("a/b.txt"), for: .seconds(300)))
+        time.pass(301)
+        try share.root.sweep()
+        #expect(directory.names(in: ".shareserve/trash").isEmpty)
+    }
+
     @Test("A record that a killed process had not written yet is no damage, and goes")
     func unwritten() throws {
         let name = ".shareserve/trash/" + String(repeating: "0", count: 32) + ".record"

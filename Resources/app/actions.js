@@ -211,7 +211,7 @@ async function place(method, items, target) {
 }
 
 async function undoMoves(done) {
-	await transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})))
+	await transferEntries("MOVE", done.map(({from, to, entry}) => ({from: to, to: from, entry})).reverse())
 	const gone = done.filter(one => one.replaces), {items} = gone.length && info.trash ? await api("GET", "trash") : {items: []}
 	for (const {to} of gone) {
 		// The latest is the first.
@@ -278,7 +278,7 @@ async function remove(entries) {
 	// The first waits for the last, twice.
 	const items = await inPieces("trash", entries, part => ({hrefs: part.map(entry => address(entry.href)), undo: 60 + entries.length / 20}))
 	await app.refresh()
-	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items.filter(({id}) => id))})
+	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items.filter(({id}) => id).reverse())})
 }
 
 export async function restore(items) {

@@ -139,6 +139,30 @@ def test_a_deletion_of_many_can_be_undone_for_as_long_as_it_takes(server, opened
     assert len(list(server.root.glob("*.txt"))) == count
 
 
+@pytest.mark.parametrize("way", ["delete", "move"])
+def test_undo_brings_back_a_file_and_then_its_folder_as_they_were(server, opened, way):
+    """Chosen in a search, where both are found."""
+    make_tree(server.root, {"one/one.txt": "1", "one/two.txt": "2", "target/": None})
+    page = opened(server.url + "/")
+    page.get_by_role("searchbox").fill("one")
+    page.get_by_role("searchbox").press("Enter")
+    select(page, "one.txt", "one")
+    if way == "delete":
+        page.keyboard.press("Delete")
+        expect(page.get_by_text("2 items deleted")).to_be_visible()
+    else:
+        act(page, "Move to…")
+        page.get_by_role("dialog").get_by_role("button", name="target").click()
+        page.get_by_role("dialog").get_by_role("button", name="Move here").click()
+        expect(page.get_by_text("2 items moved to “target”")).to_be_visible()
+    assert not (server.root / "one").exists()
+    page.get_by_role("button", name="Undo").click()
+    wait_until(lambda: page.wait_for_timeout(50) or (server.root / "one/one.txt").exists() and (server.root / "one/two.txt").exists(), "both are back")
+    page.wait_for_timeout(300)
+    there = {str(path.relative_to(server.root)) for path in server.root.rglob("*") if ".shareserve" not in path.parts}
+    assert there == {"one", "one/one.txt", "one/two.txt", "target"}
+
+
 def test_leaving_asks_while_files_are_copied(server, opened):
     make_tree(server.root, {"a.txt": "a", "b.txt": "b", "target/": None})
     page, held, asked = opened(server.url + "/"), [], []

@@ -16,7 +16,7 @@ function withLineEnds(value, text) {
 
 const decode = (bytes, fatal) => new TextDecoder("utf-8", {fatal, ignoreBOM: true}).decode(bytes)
 
-// A byte order mark stays in the text, and out of the field.
+// It stays in the text, and out of the field.
 const mark = /^\ufeff?/
 
 const fieldOf = text => text.replace(mark, "").replace(lineEnd, "\n")

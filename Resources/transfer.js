@@ -129,6 +129,7 @@ function leave({tree, path}) {
 function add(item) {
 	item.key = records.keyOf(item)
 	const known = byKey.get(item.key)
+	if (known?.state === "paused") resume(known)
 	if (known && isActive(known)) return
 	// Chosen again, it takes the place of its line.
 	if (known && isMissing(known)) forget(known)
@@ -264,7 +265,7 @@ async function deliver(item) {
 
 let asking = Promise.resolve()
 
-// False: nothing is sent, or not yet: others go on while a question waits.
+// False: nothing is sent yet; others go on while a question waits.
 async function settle(item, listing, signal) {
 	const theirs = listing?.get(nameOf(item.href))
 	if (!theirs) return true
@@ -397,7 +398,7 @@ function discard({key}) {
 
 const mayRead = async (handle, asked) => handle && (await handle[asked]?.({mode: "read"}) ?? "granted") === "granted"
 
-// Pages tell each other what they have; one that has gone says nothing.
+// What other pages have; one that has gone says nothing.
 const pages = new BroadcastChannel("shareserve"), theirs = new Set()
 pages.onmessage = ({data}) => {
 	if (data) theirs.add(data)

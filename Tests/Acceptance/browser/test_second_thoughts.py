@@ -59,6 +59,22 @@ def test_what_is_paused_and_resumed_before_it_began_is_sent_once(server, opened,
     assert sent == [server.url + "/new.txt"]
 
 
+def test_what_is_paused_and_chosen_again_goes_on(serve, opened, folder):
+    server = serve("--limit-rate", "2M")
+    (folder / "film.bin").write_bytes(bytes(6 << 20))
+    page = opened(server.url + "/")
+    page.expected.append("ERR_")
+    begun = []
+    page.on("request", lambda request: request.method == "POST" and begun.append(request.url))
+    files_input(page).set_input_files(str(folder / "film.bin"))
+    wait_until(lambda: page.wait_for_timeout(20) or list((server.root / ".shareserve/uploads").glob("*.part")), "it is sent")
+    press(page, "Pause: film.bin")
+    files_input(page).set_input_files(str(folder / "film.bin"))
+    expect(panel(page).locator("li.done")).to_be_visible()
+    expect(panel(page).locator("li")).to_have_count(1)
+    assert len(begun) == 1 and (server.root / "film.bin").read_bytes() == bytes(6 << 20)
+
+
 def test_who_replaces_one_file_does_not_replace_the_one_beside_it(server, opened, folder):
     """The free name that was chosen for one to keep is taken by somebody else; then the question is about the first name again."""
     (folder / "a.txt").write_text("mine")

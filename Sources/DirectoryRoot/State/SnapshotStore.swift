@@ -26,14 +26,10 @@ package struct SnapshotStore: Sendable {
         try state.exclusively { (_) throws(RootError) in
             guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
             if touch(name, in: folder) { return }
-            let temporary = "new-" + StateFile.randomName()
-            _ = try StateFile.create(
-                temporary, in: folder, StateEnvelope(generation: 0, payload: content).encoded(), generation: 0,
-                waitsForDisk: false)
-            let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
-            // What stays is removed like all others when there are too many.
-            if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
-            try checkState(renamed, "rename a snapshot", name)
+            // What stays after a crash is removed like all others when there are too many.
+            try StateFile.put(
+                StateEnvelope(generation: 0, payload: content).encoded(), as: name,
+                by: "new-" + StateFile.randomName(), in: folder, waitsForDisk: false)
             try evict(from: folder, except: name)
         }
     }

@@ -202,6 +202,25 @@ struct StateFile: Sendable {
         }
     }
 
+    /// Writes a file in the place of whatever has its name: all of it, or nothing.
+    /// - Parameters:
+    ///   - bytes: the whole file.
+    ///   - name: its name.
+    ///   - temporary: a free name, for while it is written; it may stay after a crash.
+    ///   - folder: the folder to write to.
+    ///   - waitsForDisk: whether the policy requires every change to be on the disk.
+    /// - Throws: what the disk reports.
+    static func put(
+        _ bytes: [UInt8], as name: String, by temporary: String, in folder: IdentifiedDescriptor, waitsForDisk: Bool
+    ) throws(RootError) {
+        _ = try create(temporary, in: folder, bytes, generation: 0, waitsForDisk: waitsForDisk)
+        let renamed = unsafe sys_renameat(folder.number, temporary, folder.number, name)
+        // What stays is what stays after a crash.
+        if renamed < 0 { _ = unsafe sys_unlinkat(folder.number, temporary, 0) }
+        try checkState(renamed, "rename a state file", name)
+        if waitsForDisk { try WriteBack.waitForNames(in: folder.number) }
+    }
+
     static func writeAll(_ descriptor: Int32, _ name: String, _ bytes: [UInt8]) throws(RootError) {
         var written = 0
         while written < bytes.count {

@@ -3,15 +3,14 @@ import CSyscalls
 extension Share {
     /// Deletes a file or tree so that it can be restored: by one rename into the share's trash.
     ///
-    /// It is kept for a minute, or for ``RootPolicy/trashDays``.
+    /// It is kept for a minute, or for ``RootPolicy/trashDays``; or for `time`, if that is longer.
     /// - Parameters:
     ///   - path: must exist; for a link, the link itself is deleted.
-    ///   - time: how long it is kept at least, where a minute is too short: one of many things that are deleted, and
-    ///     restored, together.
+    ///   - time: for one of many things that are deleted, and restored, together.
     /// - Returns: the item; nil when it is on another file system than the trash: then nothing was done, and
     ///   ``remove(_:when:)`` deletes it for good.
     /// - Throws: as ``remove(_:when:)``.
-    public func moveToTrash(_ path: SharePath, for time: Duration = .seconds(60)) throws(RootError) -> TrashItem? {
+    public func moveToTrash(_ path: SharePath, for time: Duration = .zero) throws(RootError) -> TrashItem? {
         let path = try deletable(path)
         try ask(.delete(path))
         let taken = try root.commitLock.withLock { () throws(RootError) -> (TrashRecord, sys_attributes)? in

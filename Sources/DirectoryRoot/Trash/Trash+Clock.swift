@@ -1,4 +1,3 @@
-import CSyscalls
 import Synchronization
 
 /// Keeping things for as long as was promised though the machine's clock is set meanwhile.
@@ -50,14 +49,9 @@ extension Trash {
     }
 
     private func replace(_ record: TrashRecord, in trash: IdentifiedDescriptor) throws(RootError) {
-        // After a crash, this is a record without an item: it is ignored, and goes with the next that are over.
-        let temporary = StateFile.randomName() + Self.record
-        let bytes = StateEnvelope(generation: 1, payload: record.payload).encoded()
-        _ = try StateFile.create(temporary, in: trash, bytes, generation: 1, waitsForDisk: state.waitsForDisk)
-        let name = record.id + Self.record
-        let renamed = unsafe sys_renameat(trash.number, temporary, trash.number, name)
-        guard renamed < 0 else { return }
-        _ = unsafe sys_unlinkat(trash.number, temporary, 0)
-        try checkState(renamed, "rename a trash record", name)
+        // What stays after a crash is a record without an item: it is ignored, and goes with the next that are over.
+        try StateFile.put(
+            StateEnvelope(generation: 1, payload: record.payload).encoded(), as: record.id + Self.record,
+            by: StateFile.randomName() + Self.record, in: trash, waitsForDisk: state.waitsForDisk)
     }
 }

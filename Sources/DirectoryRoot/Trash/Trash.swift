@@ -36,18 +36,18 @@ package final class Trash: Sendable {
     /// - Parameters:
     ///   - location: the place of what is deleted.
     ///   - user: who deletes it; nil when the requester gave no name.
-    ///   - time: how long it is kept if nothing else is kept for longer.
+    ///   - time: how long it is kept, if that is longer than all is.
     /// - Returns: the item's record; nil when it is on another file system than the trash, and stays where it is.
     /// - Throws: what prevents the rename.
     func take(
-        _ location: borrowing Location, user: String?, for time: Duration = undo
+        _ location: borrowing Location, user: String?, for time: Duration = .zero
     ) throws(RootError) -> TrashRecord? {
         try state.usingSpareRoom { () throws(RootError) in try move(location, user: user, for: time) }
     }
 
     /// The same without the spare room; `note` is called before the rename is made.
     func move(
-        _ location: borrowing Location, user: String?, for time: Duration = undo,
+        _ location: borrowing Location, user: String?, for time: Duration = .zero,
         _ note: (TakenNote) -> Void = { _ in }
     ) throws(RootError) -> TrashRecord? {
         try add(location, user: user, for: time) { (directory, id) in
@@ -60,7 +60,7 @@ package final class Trash: Sendable {
 
     /// Writes the record of an item that is to be added.
     func newRecord(
-        of location: borrowing Location, user: String?, for time: Duration = undo, in trash: IdentifiedDescriptor
+        of location: borrowing Location, user: String?, for time: Duration = .zero, in trash: IdentifiedDescriptor
     ) throws(RootError) -> TrashRecord {
         let now = clock.wall()
         let record = TrashRecord(
@@ -76,7 +76,7 @@ package final class Trash: Sendable {
     /// - Returns: the item's record; nil when it is on another file system.
     /// - Throws: what the call or the disk reports.
     func add(
-        _ location: borrowing Location, user: String?, for time: Duration = undo, _ call: (Int32, String) -> Int32
+        _ location: borrowing Location, user: String?, for time: Duration = .zero, _ call: (Int32, String) -> Int32
     ) throws(RootError) -> TrashRecord? {
         guard let trash = try state.subfolder(Self.folder, creating: true) else { return nil }
         guard location.status?.device == trash.device else { return nil }

@@ -41,17 +41,17 @@ final class LoopTurns: ChannelInboundHandler {
         var ends: [CInt] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let (output, input) = (ends[0], ends[1])
+        let (reading, writing) = (ends[0], ends[1])
         let bound = NIOLoopBound(self, eventLoop: loop)
         NIOPipeBootstrap(group: loop)
             .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
             }
-            .takingOwnershipOfDescriptors(input: output, output: input)
+            .takingOwnershipOfDescriptors(input: reading, output: writing)
             .whenFailure { _ in
-                close(input)
-                close(output)
+                close(reading)
+                close(writing)
             }
     }
 

@@ -84,8 +84,8 @@ struct NamedPlaces: Decodable {
 
     private static let most = 100_000
 
-    /// How long it is kept: at least a minute, and at most an hour, since the disk has its room back only then.
-    var time: Duration { .seconds(min(max(undo ?? 0, 60), 3_600)) }
+    /// How long each is kept at least: an hour at most, since the disk has its room back only then.
+    var time: Duration { .seconds(min(max(undo ?? 0, 0), 3_600)) }
 
     /// One of these places.
     struct Place {

@@ -200,12 +200,6 @@ def test_what_one_tab_has_paused_no_other_goes_on_with(server, opened, folder, s
     drop(page, path)
     wait_until(lambda: page.wait_for_timeout(20) or slow.passed > 2 * MIB, "bytes pass")
     page.get_by_role("button", name="Pause: one.mov").click()
-    # As though a long time had passed.
-    page.evaluate("""() => {
-        const all = JSON.parse(localStorage['shareserve.uploads'])
-        for (const one of Object.values(all)) one.at = 1
-        localStorage['shareserve.uploads'] = JSON.stringify(all)
-    }""")
     second = opened(slow.url + "/", context=page.context)
     second.expected += LOST
     second.wait_for_timeout(2500)

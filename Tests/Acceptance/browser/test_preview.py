@@ -124,15 +124,20 @@ def test_text_of_two_bytes_a_letter_is_read(server, opened, encoding):
     expect(page.get_by_text("Read-only")).to_be_visible()
 
 
+def save_a_copy(page, path):
+    """Of the text that is open, which others have changed meanwhile."""
+    page.expected += ["412"]
+    page.get_by_role("textbox", name=path.name).fill("mine")
+    path.write_text("theirs")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save mine as a copy").click()
+
+
 def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):
     (server.root / "a.txt").write_text("first")
     page = opened(server.url + "/")
-    page.expected += ["412"]
     page.get_by_role("link", name="a.txt").click()
-    page.get_by_role("textbox", name="a.txt").fill("mine")
-    (server.root / "a.txt").write_text("theirs")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Save mine as a copy").click()
+    save_a_copy(page, server.root / "a.txt")
     area = page.get_by_role("textbox", name="a (2).txt")
     expect(area).to_have_value("mine")
     expect(page.get_by_role("heading", name="a (2).txt")).to_be_visible()
@@ -146,12 +151,8 @@ def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):
 def test_a_copy_of_what_a_search_found_is_saved_beside_it(server, opened):
     make_tree(server.root, {"a.txt": "another", "sub/a.txt": "first", "sub/a (2).txt": "taken"})
     page = opened(server.url + "/#search=a.txt")
-    page.expected += ["412"]
     page.locator("tbody tr").filter(has_text="/sub/").get_by_role("link", name="a.txt").click()
-    page.get_by_role("textbox", name="a.txt").fill("mine")
-    (server.root / "sub/a.txt").write_text("theirs")
-    page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("button", name="Save mine as a copy").click()
+    save_a_copy(page, server.root / "sub/a.txt")
     area = page.get_by_role("textbox", name="a (3).txt")
     expect(area).to_have_value("mine")
     area.fill("mine, again")

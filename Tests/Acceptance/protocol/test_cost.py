@@ -15,6 +15,7 @@ import time
 
 import pytest
 
+from allocations import with_counts
 from server import SANITIZED, wait_until
 from tracing import Trace
 from wire import Wire
@@ -53,40 +54,6 @@ MEMBER_ALLOCATIONS = 0.3
 PROPFIND_ALLOCATIONS = 40
 LOCK_INFO = (
     '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>')
-COUNTER = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-extern void *__libc_malloc(size_t);
-extern void *__libc_calloc(size_t, size_t);
-extern void *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
-static _Atomic uint64_t none;
-static _Atomic uint64_t *count = &none;
-
-__attribute__((constructor)) static void begin(void) {
-    int file = open(getenv("ALLOCATION_COUNT"), O_RDWR | O_CLOEXEC);
-    void *page = file < 0 ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (page != MAP_FAILED) count = page;
-}
-static void one(void) { atomic_fetch_add_explicit(count, 1, memory_order_relaxed); }
-void *malloc(size_t size) { one(); return __libc_malloc(size); }
-void *calloc(size_t members, size_t size) { one(); return __libc_calloc(members, size); }
-void *realloc(void *old, size_t size) { one(); return __libc_realloc(old, size); }
-void *aligned_alloc(size_t alignment, size_t size) { one(); return __libc_memalign(alignment, size); }
-int posix_memalign(void **made, size_t alignment, size_t size) {
-    one();
-    *made = __libc_memalign(alignment, size);
-    return *made == NULL ? 12 : 0;
-}
-"""
 
 
 def get(wire, count, target):
@@ -404,39 +371,34 @@ def test_calls_of_a_propfind_while_something_else_is_locked(warm, folder):
     assert total(calls) <= PROPFIND_CALLS + 2, calls
 
 
-@pytest.fixture
-def counted(counting):
-    """A server whose allocations are counted; `counted.allocations()` says how many there were."""
-    return counting()
+@pytest.mark.parametrize("protocol", ["http", "https", "http2"])
+def test_a_download_leaves_turns_to_others(serve, folder, protocol):
+    """Its client takes everything while it is being sent, but after each MiB the loop looks at its other sockets."""
+    secure = protocol != "http"
+    server = serve("-q", "--event-loops", "1", *(["--tls-self-signed"] if secure else []))
+    (server.root / "large").write_bytes(bytes(32 << 20))
+    option = "--http2" if protocol == "http2" else "--http1.1"
+    with Trace(server, folder, "-e", "trace=epoll_wait,epoll_pwait") as trace:
+        subprocess.run(["curl", "-sfk", option, "-o", os.devnull, server.url + "/large"], check=True, timeout=60)
+    assert total(trace.calls) >= 32, trace.calls
 
 
 @pytest.fixture
 def counting(folder, serve):
     """Starts a server, with the options given, whose allocations are counted."""
-    source, library, page = folder / "count.c", folder / "count.so", folder / "count"
-    source.write_text(COUNTER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", str(library), str(source)], check=True)
-    page.write_bytes(bytes(4096))
+    return lambda *options: with_counts(serve, folder, *options)
 
-    def start(*options):
-        server = serve("-q", *options, environment={"LD_PRELOAD": str(library), "ALLOCATION_COUNT": str(page)})
-        server.allocations = lambda: int.from_bytes(page.read_bytes()[:8], "little")
-        assert server.allocations() > 1_000
-        # What a start leaves to other threads is no part of any request.
-        before = None
-        while before != (now := server.allocations()):
-            before = now
-            time.sleep(0.2)
-        return server
 
-    return start
+@pytest.fixture
+def counted(counting):
+    return counting()
 
 
 def allocations(server, count, work):
     work(50)
-    before = server.allocations()
+    before = server.allocations().made
     work(count)
-    return (server.allocations() - before) / count
+    return (server.allocations().made - before) / count
 
 
 def is_optimised():
@@ -450,7 +412,7 @@ optimised = pytest.mark.skipif(not is_optimised() or SANITIZED, reason="the buil
 @optimised
 def test_allocations_of_a_start(counting):
     # With fixed numbers of threads, which do not depend on the machine.
-    assert counting("--event-loops", "1", "--io-threads", "8").allocations() <= START_ALLOCATIONS
+    assert counting("--event-loops", "1", "--io-threads", "8").allocations().made <= START_ALLOCATIONS
 
 
 @optimised

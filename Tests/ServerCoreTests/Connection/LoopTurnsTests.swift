@@ -30,8 +30,8 @@ struct LoopTurnsTests {
         try await group.shutdownGracefully()
     }
 
-    @Test("What waits without a pipe is not forgotten", arguments: [false, true])
-    func goesOn(isOpen: Bool) async throws {
+    @Test("What waits has its turn, with a pipe and without", arguments: [false, true])
+    func takesTurns(isOpen: Bool) async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let order = try await loop.flatSubmit {

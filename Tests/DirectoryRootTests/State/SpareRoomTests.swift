@@ -22,6 +22,20 @@ import Testing
         return path
     }
 
+    /// Removes what holds the space, and waits until it is free: a process that another test starts meanwhile has our
+    /// open files too, until it executes its own program.
+    private func makeRoom(_ disk: SmallDisk, removing filler: String) throws {
+        var about = stat()
+        try #require(stat(filler, &about) == 0 && unlink(filler) == 0)
+        for _ in 0..<1_000 {
+            var state = statvfs()
+            try #require(statvfs(disk.path, &state) == 0)
+            if state.f_bfree * state.f_frsize >= UInt(about.st_size) { return }
+            usleep(10_000)
+        }
+        Issue.record("the space of a removed file is not free after 10 s")
+    }
+
     @Test("Sixteen files are kept on a small disk, given up for what makes room, and made again")
     func filling() throws {
         guard let disk = SmallDisk() else { try Test.cancel("needs root: mounts a file system") }
@@ -55,7 +69,7 @@ import Testing
             if isFirst { throw .noSpace }
         }
         for other in others + [try self.root(disk)] { #expect(other.state.folder.heldBack > 0) }
-        unlink(filler)
+        try makeRoom(disk, removing: filler)
         try others[1].sweep()
         #expect(others.allSatisfy { $0.state.folder.heldBack == 0 })
     }
@@ -111,12 +125,7 @@ import Testing
         #expect(!root.hasRoomForTrash)
         // What another process sees, before and after there is space again.
         #expect(try !Share(root: self.root(disk)).locks(within: .root).isEmpty)
-        unlink(filler)
-        // A process that another test starts meanwhile holds our open files too, until it executes its own program.
-        for _ in 0..<1_000 where !root.hasRoomForTrash {
-            try root.sweep()
-            usleep(10_000)
-        }
+        try makeRoom(disk, removing: filler)
         try root.sweep()
         let other = try self.root(disk)
         #expect(try Share(root: other).locks(within: .root).isEmpty && root.hasRoomForTrash)
@@ -134,7 +143,7 @@ import Testing
         share.tokens = [try share.lock(SharePath("folder"), request).lock.token]
         let filler = fill(disk)
         #expect(try share.remove(SharePath("folder")).isEmpty)
-        unlink(filler)
+        try makeRoom(disk, removing: filler)
         _ = try Share(root: self.root(disk)).lock(SharePath("other"), request)
         #expect(try share.locks(within: .root).map(\.root) == [SharePath("other")])
         try root.sweep()

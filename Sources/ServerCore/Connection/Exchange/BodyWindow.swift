@@ -17,7 +17,10 @@ struct BodyWindow {
     /// KiB fits, and smaller increments are not announced.
     private static let scarce = 32 * 1_024
     private static let wide = 256 * 1_024
-    private static let most = 2 * 1_024 * 1_024
+    /// Beyond this a window only widens while as much is left for others.
+    private static let ample = 2 * 1_024 * 1_024
+    /// 80 MB/s at a round trip of 0.1 s.
+    private static let most = 8 * 1_024 * 1_024
     /// The smallest increment that is announced, unless the window is narrower.
     private static let step = 64 * 1_024
 
@@ -66,6 +69,7 @@ struct BodyWindow {
     private mutating func widen(_ budget: ByteBudget) {
         guard brought >= Int64(width), width < Self.most else { return }
         let wider = max(Self.wide, width * 2)
+        guard wider <= Self.ample || budget.remaining >= wider else { return }
         if budget.change(from: counted, to: wider - Self.least) { width = wider }
     }
 

@@ -72,7 +72,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
             HTTP2Setting(parameter: .maxHeaderListSize, value: engine.limits.headBytes),
         ]
         // Everything received is passed on to its stream immediately, so this only has to cover what may be in transit.
-        settings.targetWindowSize = 4 * 1_024 * 1_024
+        // It is opened again when half of it is used.
+        settings.targetWindowSize = 16 * 1_024 * 1_024
         // Browsers send the priorities of pictures, and again for each that is scrolled into view. The frame layer
         // keeps that many timestamps, and ``HTTP2FrameMeter`` decides how much more is too much.
         settings.controlFrameRateLimit.maximumCount = 400

@@ -25,7 +25,7 @@ final class ByteBudget: Sendable {
         return false
     }
 
-    /// The bytes left, for a test.
+    /// The bytes left at this moment.
     var remaining: Int { left.load(ordering: .relaxed) }
 
     static var refusal: HTTPError {

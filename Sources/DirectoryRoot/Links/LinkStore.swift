@@ -10,6 +10,11 @@ public final class LinkStore: Sendable {
 
     /// The most links in all; a limit for the people who manage them, not for the machine.
     static let limit = 10_000
+    /// How many links stay in the file though they have expired.
+    ///
+    /// They open nothing and are not listed; but if it was the machine's clock that was wrong for a while, they are
+    /// there when it is right again.
+    static let mostExpired = 100
 
     init(state: StateFolder, clock: RootClock) {
         file = StateFile(state: state, name: "links")
@@ -26,7 +31,7 @@ public final class LinkStore: Sendable {
         link.created = clock.wall()
         let new = link
         try change { (links) throws(RootError) in
-            guard links.count < Self.limit else { throw .tooMany }
+            guard links.values.count(where: { !$0.isOver(at: new.created) }) < Self.limit else { throw .tooMany }
             links[new.id] = new
         }
         return new
@@ -129,14 +134,21 @@ public final class LinkStore: Sendable {
                     contents = nil
                 }
             }
-            let now = clock.wall()
-            links = links.filter { !$0.value.isOver(at: now) }
+            forgetExpired(in: &links)
             try body(&links)
             var payload: [UInt8] = []
             for link in links.values { link.record.write(to: &payload) }
             let identity = try file.replace(contents, with: payload, lock)
             known.withLock { $0 = (identity, links) }
         }
+    }
+
+    private func forgetExpired(in links: inout [String: ShareLink]) {
+        let now = clock.wall()
+        let expired = links.values.filter { $0.isOver(at: now) }
+        guard expired.count > Self.mostExpired else { return }
+        let order = expired.sorted { ($0.expires ?? now, $0.id) < ($1.expires ?? now, $1.id) }
+        for link in order.dropLast(Self.mostExpired) { links[link.id] = nil }
     }
 
     private static func parse(_ contents: StateFile.Contents) throws(RootError) -> [String: ShareLink] {

@@ -37,6 +37,32 @@ import Testing
         #expect(throws: RootError.unknownToken) { try root.links.countDownload(id: second.id) }
     }
 
+    @Test("A link that a wrong clock makes expire is there again when the clock is right, but not for ever")
+    func wrongClock() throws {
+        // A hundred changes take long on a disk that other tests keep busy.
+        let directory = (try? TemporaryDirectory(in: "/dev/shm")) ?? self.directory
+        let root = try DirectoryRoot(path: directory.path, clock: time.clock)
+        let expires = time.clock.wall().advanced(by: .seconds(100))
+        let link = try root.links.create(ShareLink(secretHash: [1], path: .root, expires: expires))
+        time.turn(by: 1_000_000)
+        let lasting = try root.links.create(ShareLink(secretHash: [2], path: .root))
+        #expect(try root.links.all().map(\.id) == [lasting.id])
+        #expect(throws: RootError.unknownToken) { try root.links.countDownload(id: link.id) }
+        time.turn(by: -1_000_000)
+        #expect(try root.links.link(id: link.id) == link)
+        time.pass(200)
+        for _ in 0..<LinkStore.mostExpired {
+            let expires = time.clock.wall().advanced(by: .seconds(1))
+            _ = try root.links.create(ShareLink(secretHash: [3], path: .root, expires: expires))
+            time.pass(2)
+        }
+        _ = try root.links.create(ShareLink(secretHash: [4], path: .root))
+        let kept = try StateFile(state: root.state.folder, name: "links").read()
+        #expect(try StateRecord.all(in: #require(kept).envelope.payload).count == LinkStore.mostExpired + 2)
+        time.turn(by: -1_000)
+        #expect(try root.links.link(id: link.id) == nil)
+    }
+
     @Test("Of many who ask for the last downloads at a time, as many get one as are left")
     func downloads() async throws {
         let link = try root.links.create(ShareLink(secretHash: [1], path: .root, downloadsLeft: 10))

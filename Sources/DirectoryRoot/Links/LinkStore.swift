@@ -8,7 +8,7 @@ public final class LinkStore: Sendable {
     private let clock: RootClock
     private let known = Mutex<(identity: StateFile.Identity?, links: [String: ShareLink])>((nil, [:]))
 
-    /// The most links in all; a limit for the people who manage them, not for the machine.
+    /// The most links that have not expired; a limit for the people who manage them, not for the machine.
     static let limit = 10_000
     /// How many links stay in the file though they have expired.
     ///

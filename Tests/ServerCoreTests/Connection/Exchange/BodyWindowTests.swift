@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import ServerCore
@@ -5,17 +6,19 @@ import Testing
 @Suite("Window of a request's body") struct BodyWindowTests {
     private let piece = 16 * 1_024
 
-    /// Takes `bytes` bytes in pieces, each of which is read at once.
+    /// Takes `bytes` bytes in pieces, each of which comes after `pause` and is read at once.
     /// - Returns: the bytes by which the window was opened in all.
     private func take(
-        _ bytes: Int, of whole: Int64? = nil, isCrowded: Bool = false, _ window: inout BodyWindow,
-        _ budget: ByteBudget
+        _ bytes: Int, of whole: Int64? = nil, isCrowded: Bool = false, each pause: TimeAmount = .zero,
+        _ window: inout BodyWindow, _ budget: ByteBudget
     ) -> Int {
         var opened = 0
+        var now = NIODeadline.uptimeNanoseconds(1)
         for end in stride(from: piece, through: bytes, by: piece) {
             window.take(piece, padding: 0)
+            now = now + pause
             opened += window.increment(
-                waiting: 0, rest: whole.map { $0 - Int64(end) }, isCrowded: isCrowded, budget)
+                waiting: 0, rest: whole.map { $0 - Int64(end) }, isCrowded: isCrowded, budget, now: now)
         }
         return opened
     }
@@ -64,22 +67,41 @@ import Testing
         #expect(budget.remaining == 8 << 20)
     }
 
-    @Test("Opens as the body grows, up to a bound, and gives back what was read") func long() {
+    @Test("Opens as the body grows, further for a client that is far, and gives back what was read", arguments: [0, 1])
+    func long(milliseconds: Int64) {
         var window = BodyWindow()
         let budget = ByteBudget(32 << 20)
-        let first = take(32 << 20, &window, budget)
-        // The bytes read, less at most one step, and eight megabytes.
-        #expect(first > 39 << 20 && first < 40 << 20)
-        #expect(take(8 << 20, &window, budget) == 8 << 20)
+        let pause = TimeAmount.milliseconds(milliseconds)
+        let ahead = take(32 << 20, each: pause, &window, budget) - (32 << 20)
+        // Less at most one step.
+        let most = milliseconds == 0 ? 2 << 20 : 8 << 20
+        #expect(ahead > most - (1 << 20) && ahead <= most)
+        #expect(take(8 << 20, each: pause, &window, budget) == 8 << 20)
         window.close(budget)
         #expect(budget.remaining == 32 << 20)
+    }
+
+    @Test("Opens no further for a client of whose bytes many wait") func slowReader() {
+        var window = BodyWindow()
+        let budget = ByteBudget(32 << 20)
+        var now = NIODeadline.uptimeNanoseconds(1)
+        var ahead = 0
+        for _ in 0..<4_096 {
+            window.take(piece, padding: 0)
+            now = now + .milliseconds(1)
+            ahead += window.increment(waiting: 3 << 19, rest: nil, isCrowded: false, budget, now: now) - piece
+        }
+        #expect(ahead <= 1 << 20)
+        window.close(budget)
     }
 
     @Test("Leaves as much as it takes beyond two megabytes") func shared() {
         var windows = [BodyWindow(), BodyWindow(), BodyWindow()]
         let budget = ByteBudget(16 << 20)
-        let ahead = windows.indices.map { take(32 << 20, &windows[$0], budget) - 32 << 20 }
-        #expect(ahead.map { ($0 + 1 << 20) >> 20 } == [8, 4, 2])
+        let ahead = windows.indices.map { index in
+            take(64 << 20, each: .milliseconds(1), &windows[index], budget) - (64 << 20)
+        }
+        #expect(ahead.map { ($0 + (1 << 20)) >> 20 } == [8, 4, 2])
         for index in windows.indices { windows[index].close(budget) }
         #expect(budget.remaining == 16 << 20)
     }

@@ -1,6 +1,7 @@
 """What the servers are asked to do. Each kind of work takes a started peer, does it, and gives what it counts (`units`), maybe
 with other figures."""
 
+import itertools
 import os
 import re
 import statistics
@@ -82,24 +83,29 @@ def secure_upload(version):
     return work
 
 
-def small_uploads(files, connections, keeps=False):
-    """New files each time, or, where it `keeps` them, the same ones once more: only the first round makes them."""
-    name = "kept" if keeps else "f"
+def small_uploads(files, connections, over=False, removes=True):
+    """New files each time, or, `over` existing ones, the same once more: only the first round makes them.
+
+    Without `removes` all stay: ext4 gives the inodes of removed files to nobody for a minute or more, and each new file
+    looks at all of them, which costs every server more than all the rest."""
+    rounds = itertools.count()
 
     def work(peer):
         body = b"x" * 10_240
+        number = next(rounds)
+        names = [f"over{index}" if over else f"f{number}-{index}" for index in range(files)]
         opened = [Connection(peer) for _ in range(connections)]
-        for index in range(files):
+        for index, name in enumerate(names):
             connection = opened[index % connections]
             connection.socket.sendall(
-                f"PUT /put/{name}{index} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+                f"PUT /put/{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
             if index % connections == connections - 1:
                 for other in opened:
                     expect(other.answer(), 200, 201, 204)
         for connection in opened:
             connection.close()
-        for index in range(0 if keeps else files):
-            os.remove(peer.root / "put" / f"{name}{index}")
+        for name in names if removes and not over else []:
+            os.remove(peer.root / "put" / name)
         return {"units": files / 1000}
     return work
 
@@ -219,9 +225,9 @@ WORKLOADS = [
     Workload("tls-put-h2", "the same over HTTP/2", secure_upload("--http2"), ["nginx"], [("cpu", "CPU s/GiB", None)], tls=True),
     Workload("put-small", "PUT 2,000 × 10 KiB, 1 connection", small_uploads(2000, 1), [*WEB, "wsgidav"],
              [("cpu", "CPU s/1000", Goal(0.6, "nginx"))]),
-    Workload("put-small-over", "the same over files that are there", small_uploads(2000, 1, keeps=True), ["nginx", "lighttpd"],
+    Workload("put-small-over", "the same over files that are there", small_uploads(2000, 1, over=True), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", None)]),
-    Workload("put-small-disk", "new ones on a disk", small_uploads(2000, 1), ["nginx", "lighttpd"],
+    Workload("put-small-disk", "new ones on a disk", small_uploads(2000, 1, removes=False), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", Goal(0.6, "nginx"))], disk=True),
     Workload("put-small-8", "PUT 2,000 × 10 KiB, 8 connections", small_uploads(2000, 8), ["nginx", "lighttpd"],
              [("cpu", "CPU s/1000", None)]),

@@ -7,7 +7,7 @@ internal import NIOCore
 /// streams: windows are opened here, for what was read.
 ///
 /// A client sends at most one window per round trip: 256 KiB in each 0.5 s by satellite. What is let in may have to
-/// wait for the disk, so anything wider than the initial window is counted in a ``ByteBudget``; a body's window grows
+/// wait for the disk, so anything wider than the initial window is counted in a ``BudgetShare``; a body's window grows
 /// to what it has already sent.
 struct BodyWindow {
     /// The initial window of every stream.
@@ -56,11 +56,11 @@ struct BodyWindow {
     ///   - waiting: bytes that have come and were not read.
     ///   - rest: bytes that are to come; nil where that was not announced.
     ///   - isCrowded: much waits for readers.
-    ///   - budget: for all that may be sent.
+    ///   - budget: the connection's, for all that may be sent.
     ///   - now: the time, which is looked at once per window of a long body.
     /// - Returns: by how much it should be opened now, which counts as told.
     mutating func increment(
-        waiting: Int, rest: Int64?, isCrowded: Bool, _ budget: ByteBudget,
+        waiting: Int, rest: Int64?, isCrowded: Bool, _ budget: BudgetShare,
         now: @autoclosure () -> NIODeadline = .now()
     ) -> Int {
         // The amount of padding to come is unknown. An announced length may be any number; more than ``most`` makes no
@@ -78,9 +78,11 @@ struct BodyWindow {
         return increment
     }
 
-    private mutating func widen(_ budget: ByteBudget, waiting: Int, _ now: () -> NIODeadline) {
+    private mutating func widen(_ budget: BudgetShare, waiting: Int, _ now: () -> NIODeadline) {
         guard brought >= Int64(width), width < Self.most else { return }
         let wider = max(Self.wide, width * 2)
+        // With the initial window alone, 20 MB take half a minute at a round trip of 0.1 s.
+        if wider > Self.wide, !budget.leavesReserve(after: wider - width) { return }
         if wider > Self.ample {
             guard isFar(waiting: waiting, now), budget.remaining >= wider else { return }
         }
@@ -100,7 +102,7 @@ struct BodyWindow {
     private var counted: Int { width - Self.least }
 
     /// Releases what was counted.
-    mutating func close(_ budget: ByteBudget) {
+    mutating func close(_ budget: BudgetShare) {
         _ = budget.change(from: counted, to: 0)
         width = Self.least
     }

@@ -22,6 +22,8 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
     let network: NetworkAddress?
     let pace: Pace
     let load: HTTP2Load
+    /// What its streams' clients may send before any of it is read.
+    let windows: BudgetShare
     private var context: ChannelHandlerContext?
     private var meter: HTTP2FrameMeter?
     private var streams = 0
@@ -60,6 +62,7 @@ final class HTTP2Connection: ChannelInboundHandler, LoopMember {
         network = NetworkAddress(peer)?.network
         pace = engine.pace(on: loopState.loop)
         load = HTTP2Load(engine.memory.unsent, in: loopState)
+        windows = BudgetShare(of: engine.memory.windows)
         lastActivity = loopState.tick
         progress = ClientProgress(loopState.tick)
     }

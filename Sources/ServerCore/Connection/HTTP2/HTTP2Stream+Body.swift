@@ -47,7 +47,7 @@ extension HTTP2Stream {
         guard let waiting = isAnswering ? 0 : pipe?.backlog else { return }
         let increment = window.increment(
             waiting: waiting, rest: head.contentLength.map { $0 - received },
-            isCrowded: engine.memory.waitingBodies.isCrowded, engine.memory.windows)
+            isCrowded: engine.memory.waitingBodies.isCrowded, connection.windows)
         guard increment > 0 else { return }
         context?.writeAndFlush(wrapOutboundOut(.windowUpdate(windowSizeIncrement: increment)), promise: nil)
     }
@@ -58,7 +58,7 @@ extension HTTP2Stream {
             return
         }
         isBodyDone = true
-        window.close(engine.memory.windows)
+        window.close(connection.windows)
         owesReset = false
         if !isAnswering { deadline = .max }
         // The reader may have had the client wait, which has gone meanwhile.

@@ -128,7 +128,7 @@ final class HTTP2Stream: ChannelInboundHandler, Carrier, Dispatching, LoopMember
         heldAnswer.give(to: engine.memory.answers)
         if isQueued { connection.dequeue(self) }
         _ = letGo()
-        window.close(engine.memory.windows)
+        window.close(connection.windows)
         connection.streamEnded(hadEmptyEnd: hasEmptyEnd)
     }
 

@@ -9,10 +9,15 @@ final class ByteBudget: Sendable {
     /// How many bytes of each request are not counted.
     static let uncounted = 4_096
 
+    /// The bytes in all.
+    let most: Int
     private let left: Atomic<Int>
 
     /// A budget of `bytes` in all.
-    init(_ bytes: Int) { left = Atomic(max(0, bytes)) }
+    init(_ bytes: Int) {
+        most = max(0, bytes)
+        left = Atomic(most)
+    }
 
     /// Changes what is counted for a request from `before` to `now` bytes.
     /// - Returns: false when there is not enough left; then nothing has changed.

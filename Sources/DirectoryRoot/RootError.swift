@@ -34,8 +34,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooLarge
     /// More bytes than this, the most that an upload may have (`--max-upload-size`).
     case overLimit(Int64)
-    /// A limit shared by all requesters is reached: on uploads, locks, links or descriptors, on concurrent operations, or
-    /// on the memory for them. Trying again later may work.
+    /// A limit shared by all requesters is reached: on uploads, locks or descriptors, on concurrent operations, or on the
+    /// memory for them. Trying again later may work.
     case tooMany
     /// Another process, on this machine or another one, holds or keeps changing the share's state (`.shareserve`).
     /// Trying again later may work.
@@ -52,6 +52,8 @@ public enum RootError: Error, Equatable, Sendable {
     case tooManyUploads
     /// The requester holds the most locks that one user may, or those take the most bytes; ending some helps.
     case tooManyLocks
+    /// The requester has as many share links as there are places left for everybody; ending some helps.
+    case tooManyLinks
     /// The properties of a resource would be too many, or too large: ``PropertyChange``.
     case tooManyProperties
     /// The shared directory itself was removed, and none is at its path, so nothing is known about its members.

@@ -88,6 +88,10 @@ extension StartError {
         case .notDirectory: "it is not a directory"
         case .forbidden: "permission denied"
         case .tooLarge: "its files are too large"
+        case .tooManyLinks: "there are as many share links as possible; --revoke ends one"
+        case .readOnly: "the disk is read-only"
+        case .noSpace: "the disk is full"
+        case .busy: "another process is at work on its state; try again"
         case .system(let failed): unsafe String(cString: strerror(failed.errno))
         default: "\(error)"
         }

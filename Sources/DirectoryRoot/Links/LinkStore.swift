@@ -7,14 +7,22 @@ public final class LinkStore: Sendable {
     private let file: StateFile
     private let clock: RootClock
     private let known = Mutex<(identity: StateFile.Identity?, links: [String: ShareLink])>((nil, [:]))
+    /// When each link that has expired was first seen so by ``sweep()``, by the running clock.
+    private let seenOver = Mutex<[String: Duration]>([:])
 
     /// The most links that have not expired; a limit for the people who manage them, not for the machine.
+    ///
+    /// Nobody has more of them than are left for others, except the link command on the server's machine.
     static let limit = 10_000
-    /// How many links stay in the file though they have expired.
+    /// The most bytes of them in the file, which is written anew with every change and every counted download; shared
+    /// in the same way.
+    private static let mostBytes = 4 << 20
+    /// How many links stay in the file though they have expired, and for how long while a server runs.
     ///
     /// They open nothing and are not listed; but if it was the machine's clock that was wrong for a while, they are
-    /// there when it is right again.
+    /// there when it is right again. Later, a clock that is set back must not open them once more.
     static let mostExpired = 100
+    static let keepsExpired: Duration = .seconds(3_600)
 
     init(state: StateFolder, clock: RootClock) {
         file = StateFile(state: state, name: "links")
@@ -24,17 +32,43 @@ public final class LinkStore: Sendable {
     /// Stores a new link.
     /// - Parameter link: its id and creation time are set here.
     /// - Returns: the link as it is kept.
-    /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/readOnly``.
+    /// - Throws: ``RootError/tooManyLinks`` at the limit; ``RootError/readOnly``.
     public func create(_ link: ShareLink) throws(RootError) -> ShareLink {
         var link = link
         link.id = String(StateFile.randomName().prefix(16))
         link.created = clock.wall()
         let new = link
         try change { (links) throws(RootError) in
-            guard links.values.count(where: { !$0.isOver(at: new.created) }) < Self.limit else { throw .tooMany }
+            try Self.requireRoom(for: new, among: links.values.filter { !$0.isOver(at: new.created) })
             links[new.id] = new
         }
         return new
+    }
+
+    private static func requireRoom(for new: ShareLink, among living: [ShareLink]) throws(RootError) {
+        let own = new.creator == nil ? [] : living.filter { $0.creator == new.creator }
+        let bytes = { (links: [ShareLink]) in links.reduce(0) { $0 + $1.path.bytes.count } }
+        guard own.count < limit - living.count, bytes(own) + new.path.bytes.count <= mostBytes - bytes(living) else {
+            throw .tooManyLinks
+        }
+    }
+
+    /// Removes links that expired long ago; called at the start, and every minute.
+    /// - Throws: what the disk reports.
+    func sweep() throws(RootError) {
+        guard !file.state.isReadOnly else { return }
+        let (now, elapsed) = (clock.wall(), clock.elapsed())
+        let over = Set(try current().values.filter { $0.isOver(at: now) }.map(\.id))
+        let due = seenOver.withLock { seen in
+            seen = Dictionary(uniqueKeysWithValues: over.map { ($0, seen[$0] ?? elapsed) })
+            return seen.filter { elapsed - $0.value >= Self.keepsExpired }.keys
+        }
+        guard !due.isEmpty else { return }
+        try file.state.usingSpareRoom { () throws(RootError) in
+            try change { (links) throws(RootError) in
+                for id in due where links[id]?.isOver(at: now) == true { links[id] = nil }
+            }
+        }
     }
 
     /// The link with this id, unless it has expired; a link without downloads left is still returned.
@@ -43,10 +77,13 @@ public final class LinkStore: Sendable {
         return link
     }
 
-    /// All links that have not expired, the newest first.
-    public func all() throws(RootError) -> [ShareLink] {
+    /// All links.
+    /// - Parameter includingExpired: whether those are among them that are only kept in case the clock is wrong.
+    /// - Returns: the newest first.
+    /// - Throws: what the disk reports.
+    public func all(includingExpired: Bool = false) throws(RootError) -> [ShareLink] {
         let now = clock.wall()
-        return try current().values.filter { !$0.isOver(at: now) }
+        return try current().values.filter { includingExpired || !$0.isOver(at: now) }
             .sorted { ($0.created, $0.id) > ($1.created, $1.id) }
     }
 

@@ -60,6 +60,7 @@ extension DirectoryRoot {
             }
         }
         attempts.run { () throws(RootError) in try state.uploads.sweep() }
+        attempts.run { () throws(RootError) in try state.links.sweep() }
         attempts.run { () throws(RootError) in try state.trash.purge(under: commitLock) }
         // First record what ended while there was no disk space for it; what still can't be written is tried again
         // later.

@@ -84,6 +84,10 @@ public struct HTTPError: Error, Sendable {
                 .tooManyRequests,
                 "You have too many unfinished uploads for others to find a place. Finish or remove one, and try again.",
                 fields: ["Retry-After": "60"])
+        case .tooManyLinks:
+            self.init(
+                .tooManyRequests, "There are too many share links. End some that nobody needs, and try again.",
+                fields: ["Retry-After": "60"])
         case .tooManyLocks:
             self.init(
                 "You hold as many locks as one user may: unlock something, or have --max-locks-per-user raised.",

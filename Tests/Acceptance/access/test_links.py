@@ -650,3 +650,29 @@ def test_a_visitors_link_ends_with_what_visitors_may(serve, folder):
     assert ask(first, "GET", f"{place}a.txt").text == "one"
     second = serve("--auth", "anna:x@/:rw", root=folder)
     assert ask(second, "GET", f"{place}a.txt").status == 404
+
+
+def test_an_expired_link_can_be_ended(shared):
+    """If the clock is set back, it would open once more."""
+    made_by = requests.post(shared.url + "/.shareserve/links", json={"path": "/album", "expires": 1}, auth=("anna", "x"))
+    assert made_by.status_code == 201
+    ended = f"{shared.url}/.shareserve/links?id={made_by.json()['id']}"
+    wait_until(lambda: requests.get(shared.url + made_by.json()["address"] + "/").status_code == 404, "it has expired")
+    assert requests.delete(ended, auth=("anna", "x")).status_code == 204
+    assert requests.delete(ended, auth=("anna", "x")).status_code == 404
+
+
+def test_nobody_takes_all_links(serve):
+    server = serve("--auth", "anna:x@/:rw", "--auth", "@/:ro")
+    place = "/".join(["x" * 250] * 15)
+    (server.root / place).mkdir(parents=True)
+
+    def make(**options):
+        return requests.post(server.url + "/.shareserve/links", json={"path": "/" + place}, **options)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        statuses = [answer.status_code for answer in pool.map(lambda _: make(), range(600))]
+    # Half of 4 MiB.
+    assert set(statuses) == {201, 429} and 500 < statuses.count(201) < 600
+    assert "End some" in make().text
+    assert make(auth=("anna", "x")).status_code == 201

@@ -63,6 +63,50 @@ import Testing
         #expect(try root.links.link(id: link.id) == nil)
     }
 
+    @Test("An expired link goes for good once a server has seen it so for an hour")
+    func sweeping() throws {
+        let expires = time.clock.wall().advanced(by: .seconds(100))
+        let link = try root.links.create(ShareLink(secretHash: [1], path: .root, expires: expires))
+        let lasting = try root.links.create(ShareLink(secretHash: [2], path: .root))
+        // A clock that is wrong for a while takes nothing away, however often it is.
+        for _ in 0..<3 {
+            time.turn(by: 1_000_000)
+            for _ in 0..<59 {
+                try root.sweep()
+                time.pass(60)
+            }
+            time.turn(by: -1_000_000 - 59 * 60)
+            try root.sweep()
+            #expect(try root.links.link(id: link.id) == link)
+        }
+        time.pass(200)
+        for _ in 0...60 {
+            try root.sweep()
+            time.pass(60)
+        }
+        time.turn(by: -1_000_000)
+        #expect(try root.links.all().map(\.id) == [lasting.id])
+        #expect(try root.links.link(id: link.id) == nil)
+        #expect(throws: RootError.unknownToken) { try root.links.revoke(id: link.id) }
+    }
+
+    @Test("Nobody has more links than are left for others, nor longer paths")
+    func shares() throws {
+        let directory = (try? TemporaryDirectory(in: "/dev/shm")) ?? self.directory
+        let root = try DirectoryRoot(path: directory.path, clock: time.clock)
+        func make(_ creator: String?, _ path: SharePath) throws -> ShareLink {
+            try root.links.create(ShareLink(secretHash: [1], path: path, creator: creator))
+        }
+        let long = SharePath(unchecked: Array(repeating: UInt8(ascii: "x"), count: 32 << 10))
+        var count = 0
+        while count < 100, (try? make("", long)) != nil { count += 1 }
+        // Half of 4 MiB.
+        #expect(count == 64)
+        #expect(throws: RootError.tooManyLinks) { try make("", long) }
+        #expect(try make("anna", long).creator == "anna")
+        #expect(try make(nil, long).creator == nil)
+    }
+
     @Test("Of many who ask for the last downloads at a time, as many get one as are left")
     func downloads() async throws {
         let link = try root.links.create(ShareLink(secretHash: [1], path: .root, downloadsLeft: 10))

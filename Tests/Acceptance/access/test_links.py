@@ -464,8 +464,7 @@ def test_downloads_that_break_off_at_the_end_are_not_counted(serve):
 
 def test_who_guesses_at_a_link_keeps_nobody_out(shared):
     place = made(shared.root / "album", "--root", shared.root)
-    wrong = place[:-32] + "0" * 32
-    statuses = {ask(shared, "GET", f"{wrong}/a.txt").status for _ in range(60)}
+    statuses = {ask(shared, "GET", f"{place[:-32]}{number:032x}/a.txt").status for number in range(60)}
     assert statuses == {404, 429}
     assert ask(shared, "GET", f"{place}/a.txt").text == "one"
     # Any page can make its visitors request links: they can still log in.
@@ -676,3 +675,13 @@ def test_nobody_takes_all_links(serve):
     assert set(statuses) == {201, 429} and 500 < statuses.count(201) < 600
     assert "End some" in make().text
     assert make(auth=("anna", "x")).status_code == 201
+
+
+def test_whose_link_was_ended_is_not_taken_for_one_who_guesses(shared):
+    address = made(shared.root / "album")
+    page = requests.get(shared.url + address + "/")
+    assert page.status_code == 200
+    assert link("--revoke", address.split("/")[3].split("-")[0], shared.root).returncode == 0
+    for _ in range(30):
+        answer = requests.get(shared.url + address + "/.shareserve/info")
+        assert answer.status_code == 404 and "Ask the one who sent it" in answer.text

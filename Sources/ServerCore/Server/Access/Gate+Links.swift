@@ -54,7 +54,7 @@ extension Gate {
             if let wait = linkThrottle.wait(address: address, user: nil) {
                 return .refuse(Response(Self.slowDown(wait)))
             }
-            linkThrottle.fail(address: address, user: nil)
+            linkThrottle.fail(address: address, user: nil, guess: token.hashValue)
             return .refuse(Self.noLink)
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }

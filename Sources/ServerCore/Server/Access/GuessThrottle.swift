@@ -11,6 +11,8 @@ final class GuessThrottle: Sendable {
         /// In milliseconds of the clock.
         var last: Int64 = 0
         var blockedUntil: Int64 = 0
+        /// The last guess that was told from others.
+        var guess: Int?
     }
 
     private struct Key: Hashable {
@@ -72,12 +74,19 @@ final class GuessThrottle: Sendable {
     }
 
     /// Records a wrong password or, without a user, another wrong guess.
-    func fail(address: NetworkAddress?, user: String?) {
+    /// - Parameters:
+    ///   - address: of the client; nil if it has none.
+    ///   - user: as in ``wait(address:user:)``.
+    ///   - guess: tells what was guessed from other guesses; the address's last one once more is no other, and is not
+    ///     counted: whoever has the page of a link that was ended asks for all its parts. nil is counted each time.
+    func fail(address: NetworkAddress?, user: String?, guess: Int? = nil) {
         let now = clock()
         state.withLock { state in
             for key in Self.keys(address, user) {
                 var entry = state.entries[key] ?? Entry()
                 if now - entry.last > Self.memory { entry = Entry() }
+                if let guess, guess == entry.guess { continue }
+                entry.guess = guess
                 entry.failures = min(entry.failures + 1, 1_000_000)
                 entry.last = now
                 let excess = entry.failures - (key.user == nil ? Self.freePerAddress : Self.freePerUser)

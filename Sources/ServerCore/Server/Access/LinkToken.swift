@@ -1,7 +1,7 @@
 internal import Crypto
 
 /// The secret part of a share link's address: `id-secret`, of which the server stores the id and a hash of the secret.
-package struct LinkToken: Equatable, Sendable {
+package struct LinkToken: Hashable, Sendable {
     /// Identifies the link.
     package let id: String
     private let secret: String

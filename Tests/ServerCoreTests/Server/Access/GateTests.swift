@@ -213,6 +213,16 @@ struct GateTests {
         #expect(try status(ask(gate, .get, "/", [basic("bob:x")], peer: "10.0.1.1")) == 401)
     }
 
+    @Test("One guess more than once is one guess; each other one counts")
+    func sameGuess() {
+        let throttle = GuessThrottle(clock: clock.read)
+        let address = NetworkAddress("192.0.2.1")
+        for _ in 0..<100 { throttle.fail(address: address, user: nil, guess: 1) }
+        #expect(throttle.wait(address: address, user: nil) == nil)
+        for guess in 2...GuessThrottle.freePerAddress { throttle.fail(address: address, user: nil, guess: guess) }
+        #expect(throttle.wait(address: address, user: nil) != nil)
+    }
+
     @Test("Who logs in with each request has others' guesses forgiven now and then, not each time")
     func forgiving() {
         let throttle = GuessThrottle(clock: clock.read)

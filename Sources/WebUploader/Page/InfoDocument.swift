@@ -48,7 +48,8 @@ struct InfoDocument: Sendable {
         writer.raw(#","languages":"#)
         writer.json(languages)
         writer.raw(#","addresses":"#)
-        writer.json(share == nil ? [] : configuration.addresses())
+        // A guest need not know the others of the machine's addresses.
+        writer.json(share == nil || isLink ? [] : configuration.addresses())
         writer.raw("}")
     }
 }

@@ -651,6 +651,22 @@ def test_a_visitors_link_ends_with_what_visitors_may(serve, folder):
     assert ask(second, "GET", f"{place}a.txt").status == 404
 
 
+def test_whose_link_was_ended_is_not_taken_for_one_who_guesses(shared):
+    address = made(shared.root / "album")
+    page = requests.get(shared.url + address + "/")
+    assert page.status_code == 200
+    assert link("--revoke", address.split("/")[3].split("-")[0], shared.root).returncode == 0
+    for _ in range(30):
+        answer = requests.get(shared.url + address + "/.shareserve/info")
+        assert answer.status_code == 404 and "Ask the one who sent it" in answer.text
+
+
+def test_guests_are_not_told_the_machines_addresses(shared):
+    address = made(shared.root / "album")
+    assert requests.get(shared.url + address + "/.shareserve/info").json()["addresses"] == []
+    assert requests.get(shared.url + "/.shareserve/info", auth=("anna", "x")).json()["addresses"] != []
+
+
 def test_an_expired_link_can_be_ended(shared):
     """If the clock is set back, it would open once more."""
     made_by = requests.post(shared.url + "/.shareserve/links", json={"path": "/album", "expires": 1}, auth=("anna", "x"))
@@ -675,13 +691,3 @@ def test_nobody_takes_all_links(serve):
     assert set(statuses) == {201, 429} and 500 < statuses.count(201) < 600
     assert "End some" in make().text
     assert make(auth=("anna", "x")).status_code == 201
-
-
-def test_whose_link_was_ended_is_not_taken_for_one_who_guesses(shared):
-    address = made(shared.root / "album")
-    page = requests.get(shared.url + address + "/")
-    assert page.status_code == 200
-    assert link("--revoke", address.split("/")[3].split("-")[0], shared.root).returncode == 0
-    for _ in range(30):
-        answer = requests.get(shared.url + address + "/.shareserve/info")
-        assert answer.status_code == 404 and "Ask the one who sent it" in answer.text

@@ -3,7 +3,7 @@ import Synchronization
 /// The open event streams, so that they can be ended with a server.
 final class EventStreams: Sendable {
     private struct State {
-        var open: [Int: AsyncStream<FolderEvent>.Continuation] = [:]
+        var open: [Int: (events: AsyncStream<FolderEvent>.Continuation, network: String)] = [:]
         var next = 0
         /// How many servers run.
         var servers = 0
@@ -17,27 +17,34 @@ final class EventStreams: Sendable {
     init(limit: Int) { self.limit = limit }
 
     /// Registers a stream until it ends.
-    /// - Returns: false when there are too many, or the server is ending.
-    func add(_ continuation: AsyncStream<FolderEvent>.Continuation) -> Bool {
+    /// - Parameters:
+    ///   - continuation: of the stream.
+    ///   - network: its client's, as in `Request.network`.
+    /// - Returns: false when there are too many, or that network would have more than are left for others, or the server
+    ///   is ending.
+    func add(_ continuation: AsyncStream<FolderEvent>.Continuation, from network: String) -> Bool {
         state.withLock { state in
-            guard !state.isOver, state.open.count < limit else { return false }
+            // The first of each network finds a place as long as there is any.
+            let own = state.open.values.count { $0.network == network }
+            let left = limit - state.open.count
+            guard !state.isOver, left > 0, own <= left else { return false }
             state.next &+= 1
             let number = state.next
             // Before anybody can end it: the handler is not called for a stream that has already ended.
             continuation.onTermination = { [self] _ in self.state.withLock { $0.open[number] = nil } }
-            state.open[number] = continuation
+            state.open[number] = (continuation, network)
             return true
         }
     }
 
     /// Makes each of them check now whether it may continue.
     func wakeOpen() {
-        for continuation in state.withLock({ Array($0.open.values) }) { continuation.yield(.keepAlive) }
+        for stream in state.withLock({ Array($0.open.values) }) { stream.events.yield(.keepAlive) }
     }
 
     /// Ends all of them.
     func endOpen() {
-        for continuation in state.withLock({ Array($0.open.values) }) { continuation.finish() }
+        for stream in state.withLock({ Array($0.open.values) }) { stream.events.finish() }
     }
 
     /// Allows streams again: a server begins.
@@ -57,6 +64,6 @@ final class EventStreams: Sendable {
             state.isOver = state.servers == 0
             return Array(state.open.values)
         }
-        for continuation in open { continuation.finish() }
+        for stream in open { stream.events.finish() }
     }
 }

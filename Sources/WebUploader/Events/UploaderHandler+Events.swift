@@ -24,7 +24,7 @@ extension UploaderHandler {
         try io.requireAnswering()
         let queue = EventQueue(most: Self.waitingEvents)
         let continuation = queue.continuation
-        guard eventStreams.add(continuation) else { throw RootError.tooMany }
+        guard eventStreams.add(continuation, from: request.network) else { throw RootError.tooMany }
         let changes: AsyncStream<FolderChange>
         let told: WatchedFolder
         do {

@@ -11,12 +11,16 @@ final class UploadsBoard: Sendable {
 
     private static let freshness: Duration = .milliseconds(1_500)
 
+    /// A page shows fewer, and every open one gets them with each piece that has come.
+    private static let most = 50
+
     private let last = Mutex<Look?>(nil)
 
-    /// The uploads in progress below a folder that the requester may read, with targets in the requester's terms.
+    /// The uploads in progress below a folder that the requester may read, with targets in the requester's terms; some of
+    /// them when there are very many.
     func uploads(below folder: SharePath, for share: Share) throws -> [UploadProgress] {
         let top = try share.base.appending(folder)
-        return try all(of: share.root).compactMap { upload in
+        let shown = try all(of: share.root).lazy.compactMap { (upload) -> UploadProgress? in
             guard let target = upload.record.target, top.isAncestor(of: target),
                 share.granted(at: target).contains(.read), let shown = target.relative(to: share.base)
             else { return nil }
@@ -26,6 +30,7 @@ final class UploadsBoard: Sendable {
             if share.user == nil { upload.record.user = nil }
             return upload
         }
+        return Array(shown.prefix(Self.most))
     }
 
     private func all(of root: DirectoryRoot) throws -> [UploadProgress] {

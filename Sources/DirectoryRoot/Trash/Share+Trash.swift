@@ -84,9 +84,7 @@ extension Share {
         // moment.
         try root.commitLock.withLock { () throws(RootError) in
             guard let item = try root.state.trash.find(id), mayReach(item.record) else { throw .unknownToken }
-            guard !root.policy.refusesDelete, allows(.delete, throughout: item.record.path) else {
-                throw .forbidden
-            }
+            guard mayErase(item.record) else { throw .forbidden }
             try root.state.trash.condemn(id)
         }
         try root.state.trash.removeCondemned(id)
@@ -94,21 +92,28 @@ extension Share {
 
     /// Removes from the trash everything that this requester could delete where it was.
     /// - Throws: ``RootError/forbidden`` when there are items, but the requester may delete none of them; what the disk
-    ///   reports.
+    ///   reports for the first that it could not remove, after all others are gone.
     public func emptyTrash() throws(RootError) {
-        var kept = 0
-        let items = try trashItems()
-        for item in items {
-            do throws(RootError) {
-                try erase(item.id)
-            } catch .unknownToken {
-                continue
-            } catch .forbidden {
-                kept += 1
+        guard !root.policy.isReadOnly else { throw .readOnly }
+        let items = try root.state.trash.all().map(\.record).filter(mayReach)
+        let deletable = items.filter(mayErase)
+        guard items.isEmpty || !deletable.isEmpty else { throw .forbidden }
+        var attempts = Attempts()
+        for item in deletable {
+            attempts.run { () throws(RootError) in
+                do throws(RootError) {
+                    try erase(item.id)
+                } catch .unknownToken {
+                    // Somebody else was first.
+                }
             }
         }
         if root.policy.waitsForDisk { try root.state.trash.settle() }
-        if kept > 0, kept == items.count { throw .forbidden }
+        try attempts.finish()
+    }
+
+    private func mayErase(_ record: TrashRecord) -> Bool {
+        !root.policy.refusesDelete && allows(.delete, throughout: record.path)
     }
 
     // MARK: -

@@ -12,6 +12,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
     package let seen: FileAttributes?
     private var file: TemporaryFile?
     private var modified: Timestamp?
+    /// Whether this has all that the replaced file has: the trash need not keep that.
+    package var losesNothing = false
     /// The first error; every later call fails with it.
     private var failure: RootError?
     private let writer: ContentWriter
@@ -148,7 +150,8 @@ public final class PendingUpload: ReceivingPlace, @unchecked Sendable {
         try guarded { (file) throws(RootError) in
             try self.writer.finish(file.descriptor)
             let result = try self.share.commit(
-                file, to: self.path, replacing: self.replaced(allows), modified: self.modified)
+                file, to: self.path, replacing: self.replaced(allows), modified: self.modified,
+                losesNothing: self.losesNothing)
             self.file = nil
             self.endTelling()
             return result

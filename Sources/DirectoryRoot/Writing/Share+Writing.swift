@@ -95,10 +95,12 @@ extension Share {
     ///   - modified: its modification time; nil for the current time.
     ///   - isDurable: whether to return only when everything is on the disk, including the name, whatever the policy
     ///     says: used when this becomes the only copy of what is removed from another disk.
+    ///   - losesNothing: whether the file has all that the one it replaces has.
     /// - Returns: the new attributes, and whether the name is new.
     /// - Throws: as ``beginUpload(to:replacing:size:)``; ``RootError/changedMeanwhile`` after ``mostLooks`` lost races.
     func commit(
-        _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?, isDurable: Bool = false
+        _ file: TemporaryFile, to path: SharePath, replacing: Replacement, modified: Timestamp?,
+        isDurable: Bool = false, losesNothing: Bool = false
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool) {
         try ask(.upload(path))
         try file.setModified(modified)
@@ -107,7 +109,8 @@ extension Share {
         for _ in 0..<Self.mostLooks {
             do throws(RootError) {
                 let result = try root.commitLock.withLock(creating: replaces) { (isAlone) throws(RootError) in
-                    try place(file, at: path, replacing: replacing, isAlone: isAlone || replaces)
+                    try place(
+                        file, at: path, replacing: replacing, isAlone: isAlone || replaces, losesNothing: losesNothing)
                 }
                 guard let result else {
                     replaces = true
@@ -152,10 +155,11 @@ extension Share {
     ///   - replacing: what may be at the path.
     ///   - isAlone: whether other processes are excluded between the check and the rename, as far as possible. A new
     ///     name does not need that: it never replaces an existing one.
+    ///   - losesNothing: whether the file has all that the one it replaces has.
     /// - Returns: nil for a file that would be replaced, which must not happen unless they are excluded.
     /// - Throws: as ``beginUpload(to:replacing:size:)``.
     func place(
-        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool
+        _ file: TemporaryFile, at path: SharePath, replacing: Replacement, isAlone: Bool, losesNothing: Bool = false
     ) throws(RootError) -> (attributes: FileAttributes, created: Bool)? {
         var location = try locateTarget(path, followsLink: true)
         try requireFileTarget(location, asked: path, replacing)
@@ -174,7 +178,7 @@ extension Share {
             // old one was.
             if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
         }
-        let kept = try replace(&location, by: file)
+        let kept = try replace(&location, by: file, losesNothing: losesNothing)
         root.recentCommits.note(attributes.entityTag, by: origin)
         if let old, mayHaveProperties { forgetProperties(of: old) }
         if root.policy.waitsForDisk {
@@ -188,8 +192,12 @@ extension Share {
     /// - Returns: what the trash now has of what was there.
     /// - Throws: what the disk reports.
     private func replace(
-        _ location: inout Location, by file: TemporaryFile
+        _ location: inout Location, by file: TemporaryFile, losesNothing: Bool
     ) throws(RootError) -> Trash.Kept {
+        if losesNothing || isEmptyFile(location, near: file) {
+            try file.place(at: location, of: root)
+            return .nothing
+        }
         if let kept = try replaceThroughTrash(file, at: location) { return kept }
         let kept = try keepInTrash(location)
         var isDone = false
@@ -199,5 +207,16 @@ extension Share {
         isDone = true
         kept.end()
         return kept
+    }
+
+    /// Whether an empty file is in the place of an upload: programs that create a file through a mount put an empty one
+    /// there first, or lock the name, and nobody wants that from the trash.
+    ///
+    /// A file of a far file system may only seem to be empty: some give the size of what they have not fetched as 0.
+    private func isEmptyFile(_ location: borrowing Location, near file: TemporaryFile) -> Bool {
+        guard let old = location.status, old.isFile, old.size == 0, let attributes = FileAttributes(old) else {
+            return false
+        }
+        return !root.isFar(file.descriptor, attributes)
     }
 }

@@ -28,6 +28,7 @@ extension DAVRequest {
             let upload = try share.beginUpload(
                 to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: max(old.size, end))
             try upload.begin(with: start, of: entry)
+            upload.losesNothing = start == old.size
             return upload
         }
         do {

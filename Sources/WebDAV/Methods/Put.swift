@@ -32,8 +32,9 @@ extension DAVRequest {
         if let length = request.body.length, let free = try? share.space(at: path.parent)?.available, length > free {
             room = " It has room for \(free) bytes; this has \(length)."
         }
-        return HTTPError(
-            .insufficientStorage, "The disk has no room for this.\(room) Free some space and try again.")
+        // What is deleted there still takes its space.
+        let remedy = share.root.policy.trashDays > 0 ? "Empty the trash, on this share's page," : "Free some space"
+        return HTTPError(.insufficientStorage, "The disk has no room for this.\(room) \(remedy) and try again.")
     }
 
     /// What would make a file is asked at an address that only a folder may have.

@@ -52,3 +52,42 @@ def test_what_is_deleted_with_many_others_can_be_undone_for_longer(server, asked
     answer = ask(server, "POST", "/.shareserve/trash", "Content-Type: application/json", body=body)
     item, = json.loads(answer.body)["items"]
     assert abs(item["expires"] - item["deleted"] - seconds * 1000) <= 1
+
+
+def items(server):
+    return [item["path"] for item in json.loads(ask(server, "GET", "/.shareserve/trash").body)["items"]]
+
+
+def test_what_loses_nothing_leaves_nothing_in_the_trash(serve):
+    """Mounts create each file empty, or by a lock, before they write it; appending keeps what was there."""
+    server = serve("--trash", "3")
+    with Wire(server) as wire:
+        assert wire.ask("PUT", "/a", body=b"").status == 201
+        assert wire.ask("PUT", "/a", body=b"content").status == 204
+        lock = wire.ask("LOCK", "/b", "Timeout: Second-60", body=b"<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>")
+        assert lock.status == 201
+        assert wire.ask("PUT", "/b", f"If: ({lock['lock-token']})", body=b"content").status == 204
+        for _ in range(3):
+            assert wire.ask("PATCH", "/a", "X-Update-Range: append", body=b", more").status == 204
+    assert (server.root / "a").read_bytes() == b"content" + 3 * b", more"
+    assert items(server) == []
+    assert ask(server, "PATCH", "/a", "X-Update-Range: bytes=0-3", body=b"CONT").status == 204
+    assert ask(server, "PUT", "/a", body=b"").status == 204
+    assert items(server) == ["/a", "/a"]
+
+
+@pytest.mark.root
+def test_what_the_trash_could_not_be_emptied_of_is_told(serve, folder):
+    share = folder / "share"
+    share.mkdir()
+    share.chmod(0o777)
+    server = serve("--trash", "3", "--user", "nobody", root=share)
+    for name in ("stays", "goes"):
+        (share / name).mkdir()
+        (share / name).chmod(0o777)
+    (share / "stays" / "closed").mkdir(0o700)
+    (share / "stays" / "closed" / "file").write_text("x")
+    for name in ("goes", "stays"):
+        assert ask(server, "DELETE", f"/{name}").status == 204
+    assert ask(server, "DELETE", "/.shareserve/trash").status == 403
+    assert items(server) == ["/stays"]

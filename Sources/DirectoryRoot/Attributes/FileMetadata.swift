@@ -37,8 +37,22 @@ enum FileMetadata {
     ///   - target: open.
     /// - Throws: what the disk reports.
     static func setBits(_ bits: UInt32, of target: Int32) throws(RootError) {
-        let answer = sys_chmod(target, bits)
+        var answer = sys_chmod(target, bits)
+        // A service may be kept from set-ID bits alone (RestrictSUIDSGID= of systemd).
+        if answer == -EPERM, bits & 0o6000 != 0 { answer = sys_chmod(target, bits & 0o1777) }
         if ![-EPERM, -ENOTSUP, -EOPNOTSUPP, -EINVAL].contains(answer) { try check(answer, "fchmod") }
+    }
+
+    /// Whether what is created in a directory gets more from it than from the process: its group, or what its default
+    /// access control list says; also if that can't be told.
+    static func givesRights(_ directory: Int32) -> Bool {
+        guard let status = try? sys_attributes(of: directory), status.mode & 0o2000 == 0 else { return true }
+        guard let list = accessLists.last else { return false }
+        // It may be open for `*at` calls only.
+        let opened = unsafe sys_openat(directory, ".", O_RDONLY | O_DIRECTORY, 0)
+        guard opened >= 0 else { return true }
+        let readable = Descriptor(owning: opened)
+        return unsafe sys_get_attribute(readable.number, list, nil, 0) > 0
     }
 
     /// Carries other programs' attributes and the access control list only; owner and bits come after them.

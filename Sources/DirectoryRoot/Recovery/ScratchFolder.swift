@@ -3,8 +3,8 @@ import Synchronization
 
 /// Holds unfinished and doomed files while they have no visible name.
 ///
-/// This is `.shareserve/tmp` in the root; for other file systems mounted below the root, it is a reserved name in the
-/// directory itself. Neither is visible to any requester.
+/// This is `.shareserve/tmp` in the root; for other file systems mounted below the root, and for what would get other
+/// rights there, it is a reserved name in the directory itself. Neither is visible to any requester.
 final class ScratchFolder: Sendable {
     private static let name = "tmp"
     private let root: Int32
@@ -22,7 +22,21 @@ final class ScratchFolder: Sendable {
     /// - Returns: the place; nothing is there yet.
     /// - Throws: what opening the directory met.
     func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
-        if !besides, try !isOtherSystem(directory.number), let folder = try? folder() {
+        try place(near: directory, besides: besides, isNew: false)
+    }
+
+    /// The same for something new, which is to have the rights that its directory gives to new members.
+    func placeForNew(near directory: borrowing Descriptor) throws(RootError) -> ScratchPlace {
+        try place(near: directory, besides: false, isNew: true)
+    }
+
+    private func place(
+        near directory: borrowing Descriptor, besides: Bool, isNew: Bool
+    ) throws(RootError) -> ScratchPlace {
+        if !besides, try !isOtherSystem(directory.number), let folder = try? folder(),
+            // The state folder may have got some from the root.
+            !isNew || !FileMetadata.givesRights(directory.number) && !FileMetadata.givesRights(folder.number)
+        {
             return ScratchPlace(directory: folder, name: Array(ReservedName.fresh().utf8))
         }
         let copy = try Descriptor(sys_dup(directory.number), "dup")

@@ -165,6 +165,11 @@ extension Share {
         try requireFileTarget(location, asked: path, replacing)
         let old = location.status
         guard old == nil || isAlone else { return nil }
+        if old == nil, file.isAdopted {
+            let before = try file.status()
+            try file.takeRights(of: location.directory, in: root)
+            if root.policy.waitsForDisk, try file.hasChanged(since: before) { try file.order(durably: true) }
+        }
         let status = try file.status()
         guard let attributes = FileAttributes(status) else { throw .notFound }
         var mayHaveProperties = false

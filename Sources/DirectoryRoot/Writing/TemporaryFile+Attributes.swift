@@ -16,6 +16,20 @@ extension TemporaryFile {
         try check(sys_set_times(descriptor, 0, -1, time.seconds, nanoseconds), "futimens")
     }
 
+    /// Takes the group, the permission bits and the access control list that a file gets when it is created in `folder`.
+    ///
+    /// For one that was created elsewhere. POSIX.1-2017 `open`; POSIX.1e, default ACLs.
+    /// - Parameters:
+    ///   - folder: open at least for `*at` calls.
+    ///   - root: for scratch names and abilities.
+    /// - Throws: what the disk reports.
+    func takeRights(of folder: borrowing Descriptor, in root: DirectoryRoot) throws(RootError) {
+        // The kernel knows.
+        let model = try TemporaryFile(in: root, near: folder)
+        let hasAccessList = try FileMetadata.carryAttributes(from: model.descriptor, to: descriptor)
+        try keepPermissions(of: model.status(), where: status(), hasAccessList: hasAccessList)
+    }
+
     /// Takes over owner, group and permission bits of the file that will be replaced.
     ///
     /// If it can't be given to that owner or group, it is accessible to nobody who had no access before, except to this

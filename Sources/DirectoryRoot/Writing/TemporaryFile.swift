@@ -8,15 +8,18 @@ final class TemporaryFile: @unchecked Sendable {
     let descriptor: Int32
     /// Where the file is for now; nil while it is unnamed, and after it got its name.
     private var scratch: ScratchPlace?
+    /// Whether it was created elsewhere than where it will get its name.
+    let isAdopted: Bool
     /// Whether the disk could not keep all of it.
     private(set) var isDamaged = false
 
     /// Whether it has no name yet; valid only before ``place(at:of:)``, which forgets where the file was.
     var isUnnamed: Bool { scratch == nil }
 
-    private init(descriptor: Int32, scratch: ScratchPlace?) {
+    private init(descriptor: Int32, scratch: ScratchPlace?, isAdopted: Bool = false) {
         self.descriptor = descriptor
         self.scratch = scratch
+        self.isAdopted = isAdopted
     }
 
     deinit {
@@ -47,7 +50,7 @@ final class TemporaryFile: @unchecked Sendable {
                 return
             }
         }
-        try self.init(named: root.scratch.place(near: directory), permissions)
+        try self.init(named: root.scratch.placeForNew(near: directory), permissions)
     }
 
     private convenience init(named place: ScratchPlace, _ permissions: UInt32) throws(RootError) {
@@ -58,7 +61,7 @@ final class TemporaryFile: @unchecked Sendable {
 
     /// Takes over a file that has a name in one of the server's own directories.
     convenience init(adopting descriptor: consuming Descriptor, named place: ScratchPlace) {
-        self.init(descriptor: descriptor.release(), scratch: place)
+        self.init(descriptor: descriptor.release(), scratch: place, isAdopted: true)
     }
 
     /// The file's status.

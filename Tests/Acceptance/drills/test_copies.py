@@ -30,7 +30,7 @@ def copying(serve):
     def copy(between):
         with slowed(server, utimensat=60_000):
             answer = in_background(lambda: ask(server, "COPY", "/folder", "Destination: /copy"))
-            made = wait_until(lambda: list(server.root.glob(".shareserve/tmp/.shareserve-*/log.*")), "the copy has a file")
+            made = wait_until(lambda: list(server.root.rglob(".shareserve-*/log.*")), "the copy has a file")
             between(folder, {path.name for path in made})
             return answer().status
 

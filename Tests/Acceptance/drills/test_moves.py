@@ -1,9 +1,12 @@
 """Moves to another file system, which copy and then take away: who may look at what, and what is left of it."""
 
 import contextlib
+import ctypes
 import os
+import platform
 import shutil
 import stat
+import struct
 import subprocess
 import time
 
@@ -330,6 +333,26 @@ def test_the_bits_of_folders_come_along(serve, disk):
     moved = disk / "tree"
     assert [bits(moved / name) for name in ("", "group", "group/sticky")] == [0o755, 0o2775, 0o1777]
     assert bits(moved / "program") == 0o755, "what runs as its owner is never made"
+
+
+def without_set_id_bits():
+    """What RestrictSUIDSGID= of systemd does: nobody sets these bits by fchmod."""
+    number = {"x86_64": 91, "aarch64": 52}[platform.machine()]
+    # Load the number; if it is fchmod's and the mode has such bits, EPERM.
+    code = [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 24), (0x45, 0, 1, 0o6000), (0x06, 0, 0, 0x00050001), (0x06, 0, 0, 0x7FFF0000)]
+    text = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *one) for one in code))
+    program = struct.pack("@HP", len(code), ctypes.addressof(text))
+    system = ctypes.CDLL(None, use_errno=True)
+    assert system.prctl(38, 1, 0, 0, 0) == 0 and system.prctl(22, 2, program, 0, 0) == 0
+
+
+def test_the_bits_of_folders_come_along_as_far_as_they_may_be_set(serve, disk):
+    server = serve(preexec=without_set_id_bits)
+    tree = server.root / "tree"
+    tree.mkdir()
+    tree.chmod(0o3775)
+    assert ask(server, "MOVE", "/tree", "Destination: /disk/tree").status == 201
+    assert bits(disk / "tree") == 0o1775
 
 
 def test_a_move_that_fails_leaves_nothing_on_the_disk(nobodys, disk):

@@ -1,5 +1,6 @@
 """PUT, form uploads and the other verbs that change files, and the names they take."""
 
+import base64
 import concurrent.futures
 import errno
 import json
@@ -484,6 +485,98 @@ def test_what_a_folder_grants_on_new_files_opens_no_replaced_one(serve, request,
     assert work(server).status < 300
     assert file.read_bytes() == result
     assert "system.posix_acl_access" not in os.listxattr(file) and file.stat().st_mode & 0o777 == 0o640
+
+
+def by_form(server, name, body):
+    folder, _, last = name.rpartition("/")
+    form = (b'--edge\r\nContent-Disposition: form-data; name="files"; filename="%s"\r\n\r\n%s\r\n--edge--\r\n' % (last.encode(), body))
+    return ask(server, "POST", f"/{folder}/", "Content-Type: multipart/form-data; boundary=edge", body=form)
+
+
+def by_tus(server, name, body):
+    fields = ("Tus-Resumable: 1.0.0", "Content-Type: application/offset+octet-stream")
+    told = base64.b64encode(b"/" + name.encode()).decode()
+    made = ask(server, "POST", "/.shareserve/uploads", *fields, f"Upload-Length: {len(body)}", f"Upload-Metadata: path {told}", body=body[:1])
+    return ask(server, "PATCH", made["location"], *fields, "Upload-Offset: 1", body=body[1:])
+
+
+def by_copy(server, name, body):
+    (server.root / "source").write_bytes(body)
+    # A copy is created with its source's bits.
+    (server.root / "source").chmod(0o666)
+    return ask(server, "COPY", "/source", f"Destination: /{name}")
+
+
+def rights(path):
+    found = path.stat()
+    return found.st_mode, found.st_gid, {name: os.getxattr(path, name) for name in os.listxattr(path) if "acl" in name}
+
+
+@pytest.fixture(params=["folder", "memory"])
+def granting(serve, request):
+    """A server whose root, or a folder in it, gives a group and an access list to what is created there."""
+    root = request.getfixturevalue(request.param) / "granting"
+    root.mkdir()
+
+    def make(place):
+        server = serve(root=root)
+        folder = server.root / place
+        folder.mkdir(exist_ok=True)
+        os.chown(folder, -1, 4321)
+        folder.chmod(0o2775)
+        try:
+            os.setxattr(folder, "system.posix_acl_default", ACCESS_LIST)
+        except OSError as error:
+            assert request.param == "memory" and error.errno == errno.EOPNOTSUPP
+        return server
+
+    return make
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("place", [".", "group"])
+@pytest.mark.parametrize("way", [
+    lambda server, name, body: ask(server, "PUT", f"/{name}", body=body), upload, by_tus, by_form, by_copy],
+    ids=["PUT", "draft", "tus", "form", "COPY"])
+def test_a_new_file_has_the_rights_that_its_folder_gives(granting, way, place):
+    server = granting(place)
+    name = "new" if place == "." else "group/new"
+    assert way(server, name, b"content").status < 300
+    (server.root / place / "model").write_bytes(b"content")
+    assert (server.root / name).read_bytes() == b"content"
+    assert rights(server.root / name) == rights(server.root / place / "model")
+    # What the root gives, a folder below it need not.
+    (server.root / "plain").mkdir()
+    os.chown(server.root / "plain", -1, 0)
+    (server.root / "plain").chmod(0o755)
+    if "system.posix_acl_default" in os.listxattr(server.root / "plain"):
+        os.removexattr(server.root / "plain", "system.posix_acl_default")
+    assert way(server, "plain/new", b"content").status < 300
+    (server.root / "plain" / "model").write_bytes(b"content")
+    assert rights(server.root / "plain" / "new") == rights(server.root / "plain" / "model")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("place", [".", "group"])
+def test_a_copied_folder_has_the_rights_that_its_folder_gives(granting, place):
+    server = granting(place)
+    source = server.root / "tree"
+    (source / "inner").mkdir(parents=True)
+    (source / "inner" / "file").write_text("content")
+    for folder in (source, source / "inner"):
+        folder.chmod(0o755)
+        os.chown(folder, -1, 0)
+        if "system.posix_acl_default" in os.listxattr(folder):
+            os.removexattr(folder, "system.posix_acl_default")
+    assert ask(server, "COPY", "/tree/", f"Destination: /{place}/copy/".replace("/./", "/")).status == 201
+    model = server.root / place / "model"
+    model.mkdir(0o755)
+    (model / "inner").mkdir(0o755)
+    (model / "inner" / "file").write_text("content")
+    copy = server.root / place / "copy"
+    for name in ("", "inner", "inner/file"):
+        assert rights(copy / name) == rights(model / name), name
+    assert not [name for name in os.listdir(server.root / place) if name.startswith(".shareserve-")]
 
 
 @pytest.mark.root

@@ -652,3 +652,20 @@ def test_who_says_no_more_in_http_1_0_learns_that_the_file_is_stored(server):
         answer = wire.response()
     assert answer.status == 201 and answer["ETag"] and "Repr-Digest" not in answer
     assert (server.root / "a").read_bytes() == content
+
+
+@pytest.mark.parametrize("keeps", [False, True], ids=["once it is free", "beside it"])
+def test_the_rights_of_an_upload_that_met_a_taken_name(server, tus, keeps):
+    address = tus.create(3, path="/name", **({"conflict": "keep"} if keeps else {}))
+    (server.root / "name").write_text("taken")
+    usual = (server.root / "name").stat().st_mode
+    answer = tus.patch(address, 0, b"abc")
+    if keeps:
+        assert answer.status_code == 204
+        made = server.root / "name (1)"
+    else:
+        assert answer.status_code == 409
+        made = server.root / "name"
+        made.unlink()
+        assert tus.patch(address, 3, b"").status_code == 204
+    assert made.read_bytes() == b"abc" and made.stat().st_mode == usual

@@ -114,6 +114,32 @@ import Testing
         #expect(try value("system.posix_acl_default", of: "disk/open/folder", in: fixture) == nil)
     }
 
+    @Test("New files have the rights that their folder gives, whatever is missing", arguments: SystemUnderTest.allCases)
+    func inherited(system: SystemUnderTest) throws {
+        let fixture = try Fixture(system)
+        let access = "system.posix_acl_access"
+        let list = accessList(user: 1_234)
+        try fixture.directory.makeDirectory("open")
+        guard try set("system.posix_acl_default", of: "open", to: list, in: fixture) else {
+            try Test.cancel("needs a file system with access lists")
+        }
+        #expect(chmod(fixture.directory.path(of: "open"), 0o2777) == 0)
+        // The state folder has it first.
+        try fixture.put("/before", "x")
+        try fixture.put("/before", "y")
+        try fixture.put("/open/file", "x")
+        try fixture.directory.write("z", to: "tree/inner/file")
+        #expect(try fixture.copy("/tree", to: "/open/tree").created)
+        #expect(try value(access, of: "open/file", in: fixture) == list)
+        // A copy's list is bounded by the bits of its source.
+        #expect(try value(access, of: "open/tree/inner/file", in: fixture)?.count == list.count)
+        for member in ["tree", "tree/inner"] {
+            #expect(try attributes(of: "open/" + member, in: fixture).facts.mode & 0o2000 != 0, "\(member)")
+        }
+        #expect(try value(access, of: "before", in: fixture) == nil)
+        #expect(fixture.leftovers == [])
+    }
+
     @Test("What the other file system has no room for stays behind, and the file moves")
     func largeAttribute() throws {
         let fixture = try Fixture()

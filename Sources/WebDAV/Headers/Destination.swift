@@ -6,6 +6,8 @@ internal import ServerCore
 /// RFC 4918 §10.3.
 struct Destination: Sendable {
     let path: SharePath
+    /// Whether it is spelled as a folder's address.
+    let hasTrailingSlash: Bool
 
     /// Resolves the field with the parser of the request target.
     /// - Throws: 400 when it is missing, malformed, has a query or lies outside the share; 502 when it names another
@@ -19,6 +21,6 @@ struct Destination: Sendable {
         guard !reference.contains(UInt8(ascii: "?")) else {
             throw HTTPError(.badRequest, "The Destination holds a question mark: in a name, write it as %3F.")
         }
-        path = try request.resolve(reference: reference).path
+        (path, hasTrailingSlash) = try request.resolve(reference: reference)
     }
 }

@@ -40,12 +40,18 @@ extension DAVRequest {
         return places.map { $0.device != $1.device } ?? false
     }
 
+    private static let folderForFile = HTTPError(
+        .conflict,
+        "The Destination is a folder's address, and this is a file: end it with the file's new name. To put the file "
+            + "in the place of the folder and all that is in it, send Overwrite: T.")
+
     /// Runs the copy or move, queued with other long work if `isLong` returns true.
     private func transfer(
         _ isLong: @escaping @Sendable (Share, SharePath) -> Bool,
         _ run: @escaping @Sendable (Share, SharePath, Replacement) throws -> TransferResult
     ) async throws -> Response {
-        let asked = try Destination(of: request).path
+        let destination = try Destination(of: request)
+        let asked = destination.path
         try await refuseBody()
         let target = request.mayRespell(asked) ? try await request.listedEquivalent(of: asked) ?? asked : asked
         let overwrite = try Overwrite(header: request.fields["overwrite"])
@@ -57,6 +63,13 @@ extension DAVRequest {
         }
         return try await onDiskIfConditionsHold(inTurn: isLong, needsTarget: true) { share in
             if request.hasTrailingSlash { try requireFolderBehindSlash(share.attributes(of: path)) }
+            // People write a folder's address where they mean a place in it; what they would get takes the place of the
+            // whole folder. Programs that mean that say so. RFC 4918 §9.8.4.
+            if destination.hasTrailingSlash, !target.isRoot, request.fields["overwrite"] == nil,
+                try !share.attributes(of: path).isDirectory
+            {
+                throw Self.folderForFile
+            }
             do {
                 let allowed = seen.map { Replacement.when($0.mayBeReplaced) } ?? .anything
                 let result = try run(share, target, overwrite.isAllowed ? allowed : .nothing)

@@ -1,5 +1,6 @@
 """What clients that cannot run here say, request by request: Finder, Windows, Office, Zotero, Joplin, Obsidian, KeePass."""
 
+import os
 import re
 import unicodedata
 import urllib.parse
@@ -456,3 +457,18 @@ def test_refusals_have_words(wire, server):
     queried = wire.ask("MOVE", "/b", "Destination: /what?now")
     assert queried.status == 400 and "%3F" in queried.text
     assert (server.root / "b").read_text() == "b" and not (server.root / "what").exists()
+
+
+@pytest.mark.parametrize("method", ["COPY", "MOVE"])
+def test_a_file_takes_no_folders_place_by_mistake(server, method):
+    """Whoever ends the Destination in a slash means a place in that folder, unless he says what is to be replaced."""
+    (server.root / "album").mkdir()
+    (server.root / "album" / "photo").write_text("photo")
+    (server.root / "note").write_text("note")
+    for target in ("/album/", "/new/"):
+        answer = ask(server, method, "/note", f"Destination: {target}")
+        assert answer.status == 409 and "Overwrite: T" in answer.text
+    assert ask(server, method, "/note", "Destination: /album/", "Overwrite: F").status == 412
+    assert sorted(os.listdir(server.root / "album")) == ["photo"] and (server.root / "note").read_text() == "note"
+    assert ask(server, method, "/note", "Destination: /album/", "Overwrite: T").status == 204
+    assert (server.root / "album").read_text() == "note"

@@ -1,3 +1,5 @@
+import DirectoryRoot
+import Logging
 import ServerCore
 
 extension AccessRules {
@@ -32,6 +34,24 @@ extension AccessRules {
             throw .usage("cors: '\(origin)' is not an origin such as https://app.example.com")
         }
         hstsSeconds = try settings.number("hsts", in: 0...1_000_000_000)
+    }
+
+    /// Warns of each rule for a path at which nothing is: with a typing mistake, it keeps nobody out.
+    /// - Parameters:
+    ///   - root: the shared directory.
+    ///   - logger: gets the warnings.
+    func tellMissingPlaces(in root: DirectoryRoot, _ logger: Logger) {
+        let share = Share(root: root)
+        for place in places where !place.isRoot {
+            do throws(RootError) {
+                _ = try share.attributes(of: place)
+            } catch .notFound {
+                logger.warning(
+                    "a rule of --auth is for a path at which nothing is", metadata: ["path": "\(place)"])
+            } catch {
+                // Something is there.
+            }
+        }
     }
 
     /// Whether a browser could send this as an `Origin`: a scheme and a host, no pattern, and nothing after them but a

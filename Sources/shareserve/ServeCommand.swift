@@ -81,6 +81,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
         let configuration = try ServerConfiguration(settings, root: root, logger: logger)
+        configuration.access.tellMissingPlaces(in: root, logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let startup = Startup(
             configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"),

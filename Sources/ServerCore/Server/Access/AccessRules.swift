@@ -44,6 +44,12 @@ public struct AccessRules: Sendable {
     /// Whether there is any rule.
     public var isOn: Bool { !accounts.isEmpty || !everybody.isEmpty }
 
+    /// Every path that a rule names, once.
+    package var places: [SharePath] {
+        var seen: Set<SharePath> = []
+        return (accounts.flatMap(\.paths) + everybody).map(\.path).filter { seen.insert($0).inserted }
+    }
+
     /// Whether an explicit rule lets everybody do everything in the whole share.
     public var opensEverything: Bool { RightsMap(rules: everybody).allows(.readWrite, throughout: .root) }
 

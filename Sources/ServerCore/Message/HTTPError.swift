@@ -51,7 +51,10 @@ public struct HTTPError: Error, Sendable {
         case .isDirectory: self.init(.conflict, "A folder has this name already. Choose another one.")
         case .notDirectory: self.init(.conflict, "A file is where a folder is needed.")
         case .invalidName: self.init(.badRequest, "The disk cannot hold this name. Choose a shorter or simpler one.")
-        case .forbidden: self.init(.forbidden, "You may not do this here. Ask the administrator.")
+        case .forbidden:
+            self.init(
+                .forbidden,
+                "You may not do this here: the server's rules, or the permissions on its disk, do not allow it.")
         case .endingRefused(let allowed):
             self.init(.forbidden, "A new file's name must end in \(Self.choice(of: allowed)) here.")
         case .readOnly: self.init(.forbidden, "This share is read-only.")

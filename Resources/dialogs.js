@@ -1,5 +1,5 @@
 import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
-	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, request, restore, sayTaken, shown, t, toast, topDialog} from "./app.js"
+	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, refresh, request, restore, sayTaken, shown, t, toast, topDialog, view} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
 	const src = file ? URL.createObjectURL(file) : href && address(href)
@@ -39,7 +39,7 @@ export function chooseFolder(method, items) {
 		where.textContent = folderName(href)
 		create.disabled = !listing.may("create")
 		go.disabled = create.disabled || (moving && items.every(item => parentOf(item.href) === href))
-		const usable = listing.order("name")[0].filter(entry => (app.view.hidden || !entry.isHidden)
+		const usable = listing.order("name")[0].filter(entry => (view.hidden || !entry.isHidden)
 			&& !items.some(item => item.href === entry.href))
 		tree.replaceChildren(href === "/" ? "" : row(t("Up one folder"), parentOf(href), "up"),
 			...usable.map(entry => row(shown(entry.name), entry.href, "folder")), usable.length ? "" : h("li.note", t("No folders in here")))
@@ -81,7 +81,7 @@ export function showLinks(href) {
 		const target = known[item.id]
 		const about = joined(`${t("Expires")}: ${item.expires ? formatDate(item.expires) : t("Never")}`, item.upload && t("Allow uploads"),
 			item.password && t("Password"), typeof item.downloadsLeft === "number" && t("{n} download{s} left", {n: item.downloadsLeft}))
-		return h("li", h("span", target ? h("a", {href: target, target: "_blank", rel: "noopener"}, target) : joined(t("Share link"), formatDate(item.created)),
+		return h("li", h("span", target ? h("a", {href: target, target: "_blank"}, target) : joined(t("Share link"), formatDate(item.created)),
 			h("small", about)), target && [iconButton(t("Copy address"), "copy", () => copyText(target)),
 			iconButton(t("QR code"), "qr", () => showCode(target))], iconButton(t("Revoke link"), "delete", () => revoke(item), {kind: "danger"}))
 	}
@@ -171,7 +171,7 @@ export function loginForm() {
 			await request("POST", apiAddress("login"), {body: new URLSearchParams(new FormData(event.target))})
 			location.reload()
 			// Who stays for the sake of uploads goes on with them.
-			setTimeout(app.refresh, 2000)
+			setTimeout(refresh, 2000)
 		} catch (error) {
 			wrong.textContent = error.status === 401 ? t(user ? "User or password is wrong" : "Password is wrong") : error.message
 			password.select()

@@ -1,6 +1,6 @@
 // What is shown is never run.
 
-import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, icon, iconButton, info, parentOf, placeToasts, request, save, shown, t, tagOf, tried} from "./app.js"
+import {address, app, boxOf, bring, button, claim, confirm, decodeName, encodeName, fail, formatSize, h, holdFocus, holdPage, icon, iconButton, info, list, parentOf, placeToasts, request, save, shown, t, tagOf, tried} from "./app.js"
 
 const textLimit = 2_000_000, title = h("h2", {id: "preview-title"}), about = h("span.about"), extra = h("span.tools"), stage = h("div.stage")
 const previous = iconButton(t("Previous"), "back", () => walk(-1)), next = iconButton(t("Next"), "next", () => walk(1))
@@ -37,7 +37,7 @@ app.onAddress = () => {
 	return true
 }
 
-addEventListener("beforeunload", event => { if (editor?.isChanged()) claim(event) })
+holdPage(() => editor?.isChanged())
 
 app.onRemoteChange = names => { if (names.includes(entry?.name)) editor?.checkRemote() }
 
@@ -136,7 +136,7 @@ async function close(goBack = true) {
 	box.close()
 	if (goBack && pushed) history.back()
 	else if (goBack) history.replaceState(history.state, "", location.pathname)
-	if (app.listing.visible.includes(last)) app.list.focusEntry(last.name)
+	if (app.listing.visible.includes(last)) list.focusEntry(last.name)
 }
 
 function zoomer(image) {

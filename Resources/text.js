@@ -1,6 +1,6 @@
 // Text, saved over the version read. Markdown becomes elements, never markup.
 
-import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, readFolder, request, shown, t, tagOf, toast, tried} from "./app.js"
+import {address, app, button, childOf, claim, fail, formatSize, h, holdFocus, info, joined, nameOf, parentOf, readFolder, refresh, request, shown, t, tagOf, toast, tried} from "./app.js"
 
 const lineEnd = /\r\n?|\n/g
 
@@ -32,14 +32,14 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 	let saved = fieldOf(text), rendered
 	folder = address(parentOf(entry.href))
 	const isChanged = () => area.value !== saved
-	const refresh = () => {
+	const update = () => {
 		saveButton.disabled = !isChanged()
 		holdFocus()
 	}
 	const saveButton = button(t("Save"), "check", () => save(), {kind: "primary", hidden: !writable, disabled: true})
 	const mode = button("", "rename", () => setMode(!rendered), {hidden: !isMarkdown})
 	const notice = h("div.notice", {role: "alert", hidden: whole}, joined(t("Read-only"), bytes.length < entry.size && `${formatSize(bytes.length)} / ${formatSize(entry.size)}`))
-	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: refresh, onkeydown: event => {
+	const area = h("textarea", {value: saved, readOnly: !writable, spellcheck: isMarkdown, label: shown(entry.name), oninput: update, onkeydown: event => {
 		if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return
 		claim(event)
 		if (writable) save()
@@ -67,9 +67,9 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			notice.hidden = true
 			saved = value
 			text = body
-			refresh()
+			update()
 			toast(t("Saved"), {seconds: 4})
-			await app.refresh()
+			await refresh()
 			// A search knows paths, and nothing new.
 			if (href !== entry.href) app.openEntry((app.listing.isSearch ? await readFolder(parentOf(href)) : app.listing).get(nameOf(href)), {edit: true})
 		} catch (error) {
@@ -104,7 +104,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		etag = tagOf(answer)
 		area.value = saved = fieldOf(text)
 		notice.hidden = true
-		refresh()
+		update()
 		if (rendered) setMode(true)
 	}
 
@@ -121,7 +121,7 @@ function safeAddress(target) {
 	return url && ["http:", "https:", "mailto:"].includes(url.protocol) ? url : null
 }
 
-const link = (href, ...content) => h("a", {href, rel: "noopener noreferrer", target: "_blank"}, content)
+const link = (href, ...content) => h("a", {href, rel: "noreferrer", target: "_blank"}, content)
 
 // No rule repeats what repeats: some texts would take minutes.
 const inlineRules = [
@@ -143,11 +143,11 @@ function inline(text) {
 		let first
 		for (const [pattern, make] of inlineRules) {
 			// A find stays until it lies behind; null: nothing more.
-			if (!ahead.has(pattern) || ahead.get(pattern)?.index < at) {
+			let match = ahead.get(pattern)
+			if (match === undefined || match?.index < at) {
 				pattern.lastIndex = at
-				ahead.set(pattern, pattern.exec(text))
+				ahead.set(pattern, match = pattern.exec(text))
 			}
-			const match = ahead.get(pattern)
 			if (match && !(first?.match.index <= match.index)) first = {match, make}
 		}
 		parts.push(text.slice(at, first?.match.index))

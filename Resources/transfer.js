@@ -1,6 +1,6 @@
 // Uploads that outlive connections, servers and pages.
 
-import {address, after, ApiError, app, base, childOf, digestOf, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, iconButton, info, joined, kindOf,
+import {address, after, ApiError, app, base, childOf, digestOf, encodeName, fail, formatShare, formatSize, formatUntil, h, holdFocus, holdPage, iconButton, info, joined, kindOf,
 	makeFolder, memory, nameOf, numbered, parentOf, readFolder, request, sayTaken, shown, t, tagOf, toast, touch, wantDigest} from "./app.js"
 import {askConflict} from "./dialogs.js"
 import {conditionOf, offsetOf, records, send, sendResumable, tusVersion} from "./tus.js"
@@ -63,7 +63,7 @@ export const sources = {
 	},
 }
 
-const parallel = 3
+const parallel = 3, chooseAgain = t("choose the file again to go on")
 // From here on an upload has a record.
 const resumableFrom = 1 << 20
 // Perhaps 100,000: what is done for each must not look at all. None before `first` waits.
@@ -83,7 +83,7 @@ function hashOf(file) {
 	worker ??= Object.assign(new Worker(new URL("hash.js", import.meta.url)), {onmessage: ({data}) => {
 		const {resolve, reject} = digests.shift()
 		if (data) resolve(data)
-		else reject(new Error(t("choose the file again to go on")))
+		else reject(new Error(chooseAgain))
 	}, onerror() {
 		// It did not come: all is done without.
 		worker = null
@@ -244,7 +244,7 @@ async function start(item) {
 			const isSame = await item.file.slice(0, 1).arrayBuffer().catch(() => false)
 			if (signal.aborted) return
 			if (isSame) backOff(item, error)
-			else finish(item, "failed", t("choose the file again to go on"))
+			else finish(item, "failed", chooseAgain)
 		} else finish(item, "failed", joined(error.message, status === 413 && info.maxUploadSize && formatSize(info.maxUploadSize)))
 	}
 }
@@ -421,7 +421,7 @@ export async function restore() {
 
 async function wait(item) {
 	if (byKey.has(item.key)) return
-	keep(item, {batch: {size: 1}, state: "missing", message: t(item.handle ? "Paused" : "choose the file again to go on")})
+	keep(item, {batch: {size: 1}, state: "missing", message: item.handle ? t("Paused") : chooseAgain})
 	if (await mayRead(item.handle, "queryPermission")) await findAgain(item)
 	drawSoon()
 }
@@ -447,8 +447,8 @@ async function findAgain(item) {
 
 app.uploads = items
 
-const title = h("h2", {id: "transfers-title"}), about = h("p.about")
-const total = h("progress", {max: 1, "aria-labelledby": title.id}), list = h("ol")
+const title = h("h2"), about = h("p.about")
+const total = h("progress", {max: 1}), list = h("ol")
 const controls = [[t("Pause"), t("Pause all"), "pause", pause, mayPause], [t("Retry"), t("Retry all"), "retry", resume, mayRetry],
 	[t("Resume"), t("Resume all"), "play", resume, mayResume, item => mayResume(item) && (item.file || item.handle)],
 	[t("Cancel"), t("Cancel all"), "close", cancel, mayCancel]]
@@ -464,7 +464,7 @@ const hide = iconButton(t("Close"), "close", () => {
 	draw()
 	holdFocus()
 })
-const panel = h("section.transfers", {"aria-labelledby": title.id, hidden: true}, h("header", h("div.line", title, all, hide), total, about), list)
+const panel = h("section.transfers", {hidden: true}, h("header", h("div.line", title, all, hide), total, about), list)
 document.body.append(panel)
 
 function speedOf(holder, sent) {
@@ -495,7 +495,7 @@ function draw() {
 	if (!busy) together.samples = []
 	const speed = busy && speedOf(together, sent)
 	panel.hidden = !items.length
-	title.textContent = open ? t("Uploading {done} of {n}", {n: counted.length, done: counted.length - open}) : failed ? sayFailed(failed)
+	panel.ariaLabel = total.ariaLabel = title.textContent = open ? t("Uploading {done} of {n}", {n: counted.length, done: counted.length - open}) : failed ? sayFailed(failed)
 		: counted.length ? sayDone(items.filter(among("done")).length) : t("Unfinished uploads")
 	total.hidden = about.hidden = !counted.length
 	total.value = share
@@ -537,7 +537,7 @@ function showProgress(percent, share) {
 }
 
 // What failed or waits would be lost; what is verified has arrived.
-addEventListener("beforeunload", event => { if (items.some(({file, state}) => file && state !== "verifying")) event.preventDefault() })
+holdPage(() => items.some(({file, state}) => file && state !== "verifying"))
 let awake = false, lock
 
 function keepAwake(wanted) {

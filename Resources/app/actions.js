@@ -1,6 +1,6 @@
 // Each action is a row: bar, menus, keys and help read it.
 
-export const app = {href: "/", uploads: [], reads: 0, onRemoteChange() {}, onAddress() {}}
+export const app = {href: "/", uploads: [], onRemoteChange() {}, onAddress() {}}
 
 const selection = () => app.listing.selected, may = right => app.listing.may(right), one = () => selection().length === 1
 const canCreate = () => may("create") && !app.listing.isSearch, canRead = () => may("read"), canDelete = () => may("delete")
@@ -38,15 +38,15 @@ export const actions = [
 	{id: "copy", label: "Copy", keys: ["Ctrl+C"], run: () => setClipboard("COPY")},
 ], canRead),
 ...scoped("view", [
-	{id: "grid", label: "List or grid", keys: ["Shift+G"], run: () => app.setView({mode: app.view.mode === "grid" ? "list" : "grid"})},
-	{id: "hidden", label: "Hidden files", icon: "eye", keys: ["Shift+H"], run: () => app.setView({hidden: !app.view.hidden})},
-	{id: "home", label: "Home", keys: ["Alt+Home"], can: () => app.href !== "/", run: () => app.open("/")},
+	{id: "grid", label: "List or grid", keys: ["Shift+G"], run: () => setView({mode: view.mode === "grid" ? "list" : "grid"})},
+	{id: "hidden", label: "Hidden files", icon: "eye", keys: ["Shift+H"], run: () => setView({hidden: !view.hidden})},
+	{id: "home", label: "Home", keys: ["Alt+Home"], can: () => app.href !== "/", run: () => open("/")},
 	{id: "up", label: "Up one folder", keys: ["Alt+ArrowUp", "Backspace"], can: () => app.href !== "/",
-		run: () => app.open(parentOf(app.href))},
-	{id: "retry", label: "Read again", keys: ["Shift+R"], run: () => app.refresh()},
-	{id: "search", label: "Filter this folder", keys: ["/"], run: () => app.focusFilter()},
+		run: () => open(parentOf(app.href))},
+	{id: "retry", label: "Read again", keys: ["Shift+R"], run: refresh},
+	{id: "search", label: "Filter this folder", keys: ["/"], run: () => filter.select()},
 	{id: "close", label: "Clear", keys: ["Escape"],
-		can: () => selection().length || app.listing.filter || app.listing.isSearch, run: () => app.clear()},
+		can: () => selection().length || app.listing.filter || app.listing.isSearch, run: clear},
 ]),
 ...scoped("more", [
 	{id: "downloadAll", label: "Download this folder", icon: "download", can: canRead, run: () => save(app.href, "archive=zip")},
@@ -117,7 +117,7 @@ const uploadFrom = (kind, target, ...what) => bring("transfer").then(({sources, 
 
 function makeInputs() {
 	const make = (id, properties) => {
-		inputs[id] = h("input.quiet", {type: "file", tabIndex: -1, ariaHidden: "true", label: t(action(id).label), multiple: true, onchange: async () => {
+		inputs[id] = h("input", {type: "file", hidden: true, label: t(action(id).label), multiple: true, onchange: async () => {
 			await uploadFrom("files", app.href, [...inputs[id].files])
 			inputs[id].value = ""
 		}, ...properties})
@@ -125,7 +125,7 @@ function makeInputs() {
 	make("upload")
 	make("upload-folder", {webkitdirectory: true})
 	make("camera", {accept: "image/*,video/*", capture: "environment"})
-	return Object.values(inputs).slice(0, isPhone() ? 3 : 2)
+	return Object.values(inputs)
 }
 
 function checkedName(name) {
@@ -137,9 +137,9 @@ async function create(title, suggestion, isFolder, make) {
 	const name = await askName(title, app.listing.freeName(suggestion, isFolder), isFolder, typed => make(childOf(app.href, typed, isFolder)))
 	if (!name) return null
 	clearFind(true)
-	if (name.startsWith(".")) app.view.hidden = true
-	await app.refresh()
-	app.list.focusEntry(name)
+	if (name.startsWith(".")) view.hidden = true
+	await refresh()
+	list.focusEntry(name)
 	return app.listing.get(name)
 }
 
@@ -166,7 +166,7 @@ function download(format) {
 }
 
 async function rename([entry] = selection(), typed) {
-	const name = await app.list.editName(entry, typed)
+	const name = await list.editName(entry, typed)
 	if (!name) return
 	let refused
 	const done = await transferEntries("MOVE", [{from: entry.href, to: childOf(parentOf(entry.href), name, entry.isFolder), entry}], error => { refused = error })
@@ -174,14 +174,14 @@ async function rename([entry] = selection(), typed) {
 	if (refused && app.listing.visible.includes(entry)) return rename([entry], name)
 	if (!done.length) return
 	const now = nameOf(done[0].to)
-	app.list.focusEntry(now)
+	list.focusEntry(now)
 	toast(t("Renamed to “{name}”", {name: shown(now)}), undoOf(done))
 }
 
 function setClipboard(method) {
 	app.clipboard = {method, items: selection()}
 	toast(t(method === "MOVE" ? "{n} cut: paste where you want" : "{n} copied: paste where you want", {n: selection().length}), {seconds: 4})
-	app.updateBar()
+	updateBar()
 }
 
 async function paste() {
@@ -189,7 +189,7 @@ async function paste() {
 	if (method === "MOVE") app.clipboard = null
 	if (await place(method, items, app.href)) return
 	app.clipboard ??= clipboard
-	app.updateBar()
+	updateBar()
 }
 
 async function chooseAndPlace(method) {
@@ -232,8 +232,10 @@ const placed = (method, from, to, overwrite) => request(method, address(from), {
 	return false
 })
 
+export const holdPage = when => addEventListener("beforeunload", event => { if (when()) claim(event) })
+
 let working = 0
-addEventListener("beforeunload", event => { if (working) claim(event) })
+holdPage(() => working)
 
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = [], batch = {size: pairs.length}
@@ -263,7 +265,7 @@ async function transferEntries(method, pairs, refuse = fail) {
 		}
 	}
 	working--
-	await app.refresh()
+	await refresh()
 	return done
 }
 
@@ -277,13 +279,13 @@ async function remove(entries) {
 	if (!info.trash) return removeForever(entries)
 	// The first waits for the last, twice.
 	const items = await inPieces("trash", entries, part => ({hrefs: part.map(entry => address(entry.href)), undo: 60 + entries.length / 20}))
-	await app.refresh()
+	await refresh()
 	return items.length && toast(sayDeleted(items.length), {action: t("Undo"), seconds: 30, run: () => restore(items.filter(({id}) => id).reverse())})
 }
 
 export async function restore(items) {
 	const done = await inPieces("trash/restore", items, part => ({ids: part.map(({id}) => id), conflict: "keep"}))
-	await app.refresh()
+	await refresh()
 	for (const {path} of done) if (!items.some(item => item.path === path)) toast(t("Renamed to “{name}”", {name: shown(nameOf(path))}))
 }
 
@@ -307,7 +309,7 @@ async function removeForever(entries) {
 	if (!await confirm(t("Delete forever"), joined(what, t("This can't be undone.")), t("Delete"))) return
 	let count = 0
 	for (const entry of entries) await request("DELETE", address(entry.href)).then(() => { count++ }, fail)
-	await app.refresh()
+	await refresh()
 	if (count) toast(sayDeleted(count))
 }
 

@@ -50,7 +50,7 @@ export const claim = event => event.preventDefault()
 // After what may have taken the focus away: to a button `near`, if any.
 export function holdFocus(near) {
 	const at = focused()
-	if (at === document.body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? near?.querySelector("button:not([hidden])") ?? app.list.rows.get(app.list.current) ?? bar.querySelector("button:enabled"))
+	if (at === document.body || at.disabled || !at.checkVisibility()) focusOn(topDialog() ?? near?.querySelector("button:not([hidden])") ?? list.rows.get(list.current) ?? bar.querySelector("button:enabled"))
 }
 
 export const topDialog = () => [...document.querySelectorAll("dialog[open]")].at(-1)

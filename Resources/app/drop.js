@@ -10,7 +10,7 @@ function watchDrop() {
 		marked = element
 	}
 	const targetOf = event => {
-		const element = app.list.folderAt(event.target) ?? event.target.closest?.("nav a")
+		const element = list.folderAt(event.target) ?? event.target.closest?.("nav a")
 		return {element, href: element?.entry?.href ?? element?.dataset.folder ?? app.href}
 	}
 	const clear = () => {

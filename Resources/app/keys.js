@@ -15,7 +15,7 @@ function typeAhead(letter) {
 	const now = performance.now()
 	typed = (now - typedAt > 1000 ? "" : typed) + letter.toLowerCase()
 	typedAt = now
-	const {visible} = app.listing, from = app.list.focused + (typed.length === 1 ? 1 : 0)
+	const {visible} = app.listing, from = list.focused + (typed.length === 1 ? 1 : 0)
 	for (let i = 0; i < visible.length; i++) {
 		const index = (from + i) % visible.length
 		if (visible[index].folded.startsWith(typed)) return moveTo(index)
@@ -23,7 +23,7 @@ function typeAhead(letter) {
 }
 
 function moveTo(index, event = {}) {
-	const {list, listing} = app
+	const {listing} = app
 	list.setFocused(index, true)
 	if (event.shiftKey) return list.selectTo(list.focused, true, true)
 	list.anchor = list.focused
@@ -31,12 +31,12 @@ function moveTo(index, event = {}) {
 }
 
 function step(key) {
-	const {list, listing} = app, page = list.perRow * Math.max(1, Math.floor(innerHeight / list.rowHeight) - 3)
+	const page = list.perRow * Math.max(1, Math.floor(innerHeight / list.rowHeight) - 3)
 	const aside = list.perRow > 1 ? (document.dir === "rtl" ? -1 : 1) : NaN
 	const by = {ArrowDown: list.perRow, ArrowUp: -list.perRow, ArrowRight: aside, ArrowLeft: -aside, PageDown: page, PageUp: -page,
 		Home: -Infinity, End: Infinity}[key]
 	// The first arrow goes to the first row.
-	if (by > 0 && !focused().matches(":focus-visible") && !listing.selection.size && !list.focused && key !== "End") return 0
+	if (by > 0 && !focused().matches(":focus-visible") && !app.listing.selection.size && !list.focused && key !== "End") return 0
 	return by && list.focused + by
 }
 
@@ -46,7 +46,7 @@ const isBusy = event => event.defaultPrevented || isField(event.target) || topDi
 function watchKeys() {
 	addEventListener("keydown", event => {
 		if (isBusy(event)) return
-		const {list, listing} = app, name = keyName(event), onRow = list.body.contains(event.target)
+		const {listing} = app, name = keyName(event), onRow = list.body.contains(event.target)
 		const inList = onRow || event.target === document.body, onControl = event.target.closest?.("a, button, input")
 		const plain = event.key.length === 1 && !hasCtrl(event) && !event.altKey
 		const used = (work, ...values) => {
@@ -56,7 +56,7 @@ function watchKeys() {
 		const target = inList && !event.altKey ? step(event.key) : undefined
 		if (target !== undefined && !Number.isNaN(target)) return used(moveTo, target, event)
 		if (event.key === " " && onRow && !onControl) return used(() => list.toggle(list.focused))
-		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(app.menuAtFocus)
+		if (inList && (event.key === "ContextMenu" || name === "Shift+F10")) return used(menuAtFocus)
 		if (event.key === "Enter") return onRow && !onControl && used(app.openEntry, list.current)
 		if (plain && !memory.get("letters", true) || /^Ctrl\+[CX]$/.test(name) && getSelection().toString()) return
 		// Rows are pasted unless the browser's own paste brings files.
@@ -74,7 +74,7 @@ function watchPaste() {
 	addEventListener("paste", async event => {
 		if (isBusy(event)) return
 		clearTimeout(pasteTimer)
-		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text/plain")
+		const files = [...event.clipboardData.files], text = event.clipboardData.getData("text")
 		if (!files.length && app.clipboard) return run(action("paste"))
 		if (!canCreate() || !(files.length || text)) return
 		// It may be a secret.

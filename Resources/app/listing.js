@@ -129,8 +129,8 @@ class Listing {
 
 	setSelected(entries, selected) {
 		for (const entry of entries) this.selection[selected ? "add" : "delete"](entry)
-		app.list.refreshSelection()
-		app.updateBar()
+		list.refreshSelection()
+		updateBar()
 	}
 
 	selectOnly(entries) {

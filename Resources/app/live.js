@@ -8,11 +8,11 @@ function follow(href, onopen, since = "") {
 	source = new EventSource(apiAddress(`events?in=${inQuery(href)}&since=${since}`))
 	source.onopen = onopen
 	source.onerror = ({target}) => {
-		target.onopen = app.refresh
+		target.onopen = refresh
 		// An error ends it: a proxy's while the server starts, or no folder.
 		if (target.readyState < 2) return
-		if (!app.listing.failure) app.refresh()
-		again = setTimeout(follow, 15_000, href, app.refresh)
+		if (!app.listing.failure) refresh()
+		again = setTimeout(follow, 15_000, href, refresh)
 	}
 	source.addEventListener("changed", event => {
 		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name)
@@ -31,22 +31,22 @@ async function takeOver() {
 	const {listing, href} = app, names = [...changed]
 	pending = null
 	// A reading may have passed what has changed since.
-	if (app.reads) return later()
+	if (reads) return later()
 	changed.clear()
 	if (listing.isSearch) return
 	app.onRemoteChange(names)
-	if (names.includes("/") || names.length > 50) return app.refresh()
+	if (names.includes("/") || names.length > 50) return refresh()
 	const found = []
 	try {
 		await readEntries(`${address(href)}?json${names.map(name => "&name=" + encodeName(name)).join("")}`, {onEntries: batch => found.push(...batch)})
 	} catch {
-		return app.refresh()
+		return refresh()
 	}
 	if (app.listing !== listing) return
 	const there = new Set(found.map(raw => raw.name))
 	for (const name of names) if (!there.has(name)) listing.remove(name)
 	listing.add(found.filter(raw => names.includes(raw.name)))
-	app.arrange()
+	arrange()
 }
 
 function showOthers(uploads) {
@@ -60,6 +60,6 @@ function showOthers(uploads) {
 
 addEventListener("visibilitychange", () => {
 	if (!app.listing) return
-	if (!document.hidden) app.refresh()
+	if (!document.hidden) refresh()
 	follow(app.href)
 })

@@ -1,19 +1,19 @@
 const pageTitle = info.title || "shareserve"
-app.view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
+export const view = {mode: "list", sort: "name", descending: false, hidden: false, ...memory.get("view", {})}
 
 const crumbs = h("nav.crumbs", {label: t("Breadcrumbs")}), bar = h("div.bar", {role: "toolbar", label: t("Actions")})
 const filter = textInput({type: "search", className: "filter", placeholder: t("Filter this folder"), label: t("Filter this folder"), oninput: () => {
 	if (app.listing.isSearch) return
 	app.listing.filter = filter.value
 	scrollTo(0, 0)
-	app.arrange()
+	arrange()
 }, onkeydown: event => {
 	if (event.isComposing) return
 	if (event.key === "Enter") search(filter.value)
 	else if (event.key === "Escape") clearFind()
 	if (["Escape", "ArrowDown"].includes(event.key)) {
 		claim(event)
-		app.list.setFocused(0, true)
+		list.setFocused(0, true)
 		filter.blur()
 	}
 }})
@@ -23,22 +23,22 @@ const summary = h("p.summary", {ariaLive: "polite"}), searching = h("div.searchi
 const tools = h("div.tools")
 const skip = h("a.skip", {href: "#files", onclick: event => {
 	claim(event)
-	app.list.setFocused(app.list.focused, true)
+	list.setFocused(list.focused, true)
 }}, t("Skip to the files"))
 app.others = h("div.others", {hidden: true})
 
-app.list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems("selection", "clipboard"), x, y, t("Actions")),
-	sort: column => app.setView(app.view.sort === column ? {descending: !app.view.descending} : {sort: column, descending: false})})
+export const list = new ListView({open: entry => app.openEntry(entry), menu: (x, y) => showMenu(menuItems("selection", "clipboard"), x, y, t("Actions")),
+	sort: column => setView(view.sort === column ? {descending: !view.descending} : {sort: column, descending: false})})
 
 const folderMenu = () => menuItems("folder", "view", "more", "session")
 
-app.menuAtFocus = () => {
-	const row = focused().closest("tr"), {left, top, bottom} = boxOf(row ?? app.list.element)
-	if (row?.entry) app.list.openMenu(row, {left: left + 48, bottom})
+function menuAtFocus() {
+	const row = focused().closest("tr"), {left, top, bottom} = boxOf(row ?? list.element)
+	if (row?.entry) list.openMenu(row, {left: left + 48, bottom})
 	else showMenu(folderMenu(), left + 48, top + 48, t("Actions"))
 }
 
-app.updateBar = () => {
+function updateBar() {
 	const {listing} = app, count = listing.selection.size
 	const usable = (count ? inScope("selection", "clipboard") : inScope("folder")).filter(one => !one.menuOnly && (one.can() || one.id === "rename" && canDelete()))
 	const signature = [count > 0, ...usable.map(one => one.id + Boolean(one.can()))].join()
@@ -60,7 +60,7 @@ function fitBar() {
 }
 
 function updateTools() {
-	const grid = app.view.mode === "grid"
+	const grid = view.mode === "grid"
 	const tool = (id, kind, label = t(action(id).label, info), iconName = action(id).icon) => iconButton(label, iconName, () => run(action(id)), {kind})
 	const more = iconButton(t("More"), "more", () => {
 		const {left, bottom} = boxOf(more)
@@ -77,22 +77,22 @@ function updateCrumbs() {
 		return h("li", h("a", {href: address(href), ariaCurrent: i === parts.length && "page", "data-folder": href, onclick: event => {
 			if (hasCtrl(event) || event.shiftKey) return
 			claim(event)
-			app.open(href)
+			open(href)
 		}}, !i && icon("home"), h("bdi", i ? shown(decodeName(part)) : pageTitle)))
 	})))
 	app.folderTitle = parts.length ? `${shown(nameOf(app.href))} – ${pageTitle}` : pageTitle
 	if (!app.titlePrefix) document.title = app.folderTitle
 }
 
-app.arrange = () => {
+function arrange() {
 	const {listing} = app
-	app.list.show(listing, app.view)
+	list.show(listing, view)
 	const folders = listing.visible.filter(entry => entry.isFolder).length, files = listing.visible.length - folders
 	const bytes = listing.visible.reduce((sum, entry) => sum + Math.max(0, entry.size), 0)
 	summary.textContent = listing.failure ? "" : listing.loading ? t("Loading…") : joined(folders && t("{n} folder{s}", {n: folders}), t("{n} file{s}", {n: files}),
 		bytes && formatSize(bytes), listing.hiddenCount && t("{n} hidden", {n: listing.hiddenCount}))
 	showState(stateOf(listing))
-	app.updateBar()
+	updateBar()
 }
 
 function stateOf({failure = null, loading, visible, isSearch, filter, hiddenCount}) {
@@ -100,12 +100,11 @@ function stateOf({failure = null, loading, visible, isSearch, filter, hiddenCoun
 	if (isSearch || filter) return "noMatch"
 	if (!canRead()) return may("create") ? "dropBox" : "forbidden"
 	if (hiddenCount) return "onlyHidden"
-	return may("create") ? "empty" : "emptyRead"
+	return "empty"
 }
 
 const states = {
 	empty: ["folder", "This folder is empty", "Drop files here, or use the buttons."],
-	emptyRead: ["folder", "This folder is empty", ""],
 	dropBox: ["upload", "You can send files here", "What is here already is not shown to you."],
 	forbidden: ["lock", "You may not see this folder", "", "logIn"],
 	notFound: ["search", "There is nothing at this address", "", "home"],
@@ -123,32 +122,32 @@ async function showState(kind, over = covered) {
 	// Nobody loses what they type.
 	if (!state.hidden && state.querySelector("form") && (["login", "offline"].includes(kind) || over === app.listing)) return
 	covered = over
-	app.list.element.hidden = kind !== null
+	list.element.hidden = kind !== null
 	state.hidden = kind === null
 	if (kind === "login") {
 		state.replaceChildren(await ask("loginForm"))
 		return isField(focused()) || focusOn(state.querySelector("input"))
 	}
 	const [iconName, title, words, id] = states[kind] ?? []
-	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", t(words)),
+	return state.replaceChildren(...(title ? [icon(iconName), h("h2", t(title)), h("p", canCreate() && t(words)),
 		action(id)?.can() ? buttonFor(action(id), {kind: "primary"}) : ""] : []))
 }
 
-app.setView = change => {
-	Object.assign(app.view, change)
-	memory.set("view", app.view)
-	if (change.mode) app.list.clear()
+function setView(change) {
+	Object.assign(view, change)
+	memory.set("view", view)
+	if (change.mode) list.clear()
 	updateTools()
-	app.arrange()
+	arrange()
 }
 
-app.setOffline = offline => {
+function setOffline(offline) {
 	banner.hidden = !offline
 	banner.replaceChildren(icon("retry"), h("span", t("The server does not answer")), buttonFor(action("retry")))
 }
 
 const failures = {401: "login", 403: "forbidden", 404: "notFound"}
-let reading
+let reading, reads = 0
 
 async function load(href, inlined) {
 	reading?.abort()
@@ -160,10 +159,10 @@ async function load(href, inlined) {
 			app.listing = listing
 			updateCrumbs()
 		}
-		app.arrange()
+		arrange()
 	}
 	let drawn = -Infinity
-	app.reads++
+	reads++
 	const onEntries = batch => {
 		listing.add(batch)
 		if (performance.now() - drawn < Math.max(100, listing.entries.size / 50)) return
@@ -177,19 +176,19 @@ async function load(href, inlined) {
 			if (!boot.isWhole) await after(50)
 		}
 		if (!inlined || !boot.isWhole) await listing.read(onEntries, reading.signal)
-		app.setOffline(false)
+		setOffline(false)
 	} catch (error) {
 		if (error.name === "AbortError") return
 		listing.failure = failures[error.status] ?? "offline"
 	} finally {
-		app.reads--
+		reads--
 	}
 	listing.loading = false
 	show()
 	listing.end(!listing.failure)
 }
 
-app.open = async (href, {replace, scroll = 0} = {}) => {
+async function open(href, {replace, scroll = 0} = {}) {
 	const from = app.href
 	crumbs.scrollLeft = 0
 	clearFind(true)
@@ -203,11 +202,11 @@ app.open = async (href, {replace, scroll = 0} = {}) => {
 	await done
 	scrollTo(0, scroll)
 	if (replace) openFromHash()
-	if (from !== href && parentOf(from) === href) app.list.focusEntry(nameOf(from))
+	if (from !== href && parentOf(from) === href) list.focusEntry(nameOf(from))
 	else holdFocus()
 }
 
-app.refresh = async () => {
+export async function refresh() {
 	const done = readAgain()
 	// Nobody waits for a search.
 	if (!app.listing.isSearch) await done
@@ -218,30 +217,28 @@ async function readAgain() {
 	if (listing.failure) return void load(href)
 	if (listing.loading) return
 	const fresh = []
-	app.reads++
+	reads++
 	try {
 		await listing.read(batch => fresh.push(...batch))
 	} catch (error) {
-		if (!error.status || error.status > 499) app.setOffline(true)
+		if (!error.status || error.status > 499) setOffline(true)
 		else if (app.listing === listing) load(href)
 		return
 	} finally {
-		app.reads--
+		reads--
 	}
-	app.setOffline(false)
+	setOffline(false)
 	listing.replaceAll(fresh)
-	if (app.listing === listing) (listing.draw ?? app.arrange)()
+	if (app.listing === listing) (listing.draw ?? arrange)()
 }
 
-app.openEntry = async (entry, options) => entry && (entry.isFolder ? app.open(entry.href)
+app.openEntry = async (entry, options) => entry && (entry.isFolder ? open(entry.href)
 	: bring("preview").then(({openPreview}) => openPreview(entry, options), fail))
 
-app.clear = () => {
+function clear() {
 	if (app.listing.selection.size) app.listing.selectOnly([])
 	else if (filter.value || app.listing.isSearch) clearFind()
 }
-
-app.focusFilter = () => filter.select()
 
 async function clearFind(quiet) {
 	const {isSearch} = app.listing
@@ -251,7 +248,7 @@ async function clearFind(quiet) {
 	if (quiet) return
 	if (location.hash.startsWith("#search=")) history.replaceState(history.state, "", location.pathname)
 	if (isSearch) await load(app.href)
-	else app.arrange()
+	else arrange()
 	holdFocus()
 }
 
@@ -259,7 +256,7 @@ let searchAbort
 
 async function search(words) {
 	const term = words.trim()
-	if (!term) return app.focusFilter()
+	if (!term) return filter.select()
 	searchAbort?.abort()
 	reading?.abort()
 	const abort = searchAbort = new AbortController()
@@ -271,7 +268,7 @@ async function search(words) {
 	const draw = found.draw = () => {
 		if (app.listing !== found) return
 		drawn = performance.now()
-		app.arrange()
+		arrange()
 		searching.hidden = false
 		searching.replaceChildren(h("span", joined(found.loading && t("Loading…"), t("{n} found for “{term}”", {n: found.visible.length, term: shown(term)}),
 			found.more && t("More names match: narrow the search"))),
@@ -296,7 +293,7 @@ function build() {
 		if (event.target.closest("a, input, button")) return
 		claim(event)
 		showMenu(folderMenu(), event.clientX, event.clientY, t("Actions"))
-	}}, h("div.commands", bar), banner, app.others, searching, state, app.list.element)
+	}}, h("div.commands", bar), banner, app.others, searching, state, list.element)
 	document.getElementById("app").append(skip, h("header.top", h("h1.quiet", pageTitle), crumbs, find, tools), info.header ? h("p.note", info.header) : "",
 		main, h("footer.foot", summary, info.footer && h("p", info.footer)), ...makeInputs())
 }
@@ -306,11 +303,11 @@ addEventListener("popstate", event => {
 	closeMenu()
 	const moved = href !== reading?.href
 	if (app.onAddress() && !moved) return
-	if (moved || (app.listing.isSearch ?? location.hash) !== location.hash) app.open(href, {replace: true, scroll: event.state?.scroll})
+	if (moved || (app.listing.isSearch ?? location.hash) !== location.hash) open(href, {replace: true, scroll: event.state?.scroll})
 	else openFromHash()
 })
-addEventListener("offline", () => app.setOffline(true))
-addEventListener("online", app.refresh)
+addEventListener("offline", () => setOffline(true))
+addEventListener("online", refresh)
 addEventListener("resize", fitBar)
 
 async function openFromHash() {
@@ -333,7 +330,7 @@ async function start() {
 	if (failure) {
 		Object.assign(app.listing, {failure, loading: false})
 		updateCrumbs()
-		return app.arrange()
+		return arrange()
 	}
 	await load(app.href, boot.listing)
 	scrollTo(0, history.state?.scroll ?? 0)

@@ -149,7 +149,7 @@ class ListView {
 	thumbnail(entry) {
 		const box = h("span.thumb.kind-" + entry.kind, icon(entry.kind))
 		if (this.view.mode === "grid" && !info.counted && entry.kind === "image" && entry.size > 0 && entry.size < 3e7) {
-			const image = h("img", {alt: "", loading: "lazy", decoding: "async", draggable: false,
+			const image = h("img", {alt: "", decoding: "async", draggable: false,
 				onload: () => box.classList.add("loaded"), onerror: () => image.remove()})
 			setTimeout(() => { if (box.isConnected) image.src = address(entry.href) + "?" + entry.modified }, 120)
 			box.append(image)

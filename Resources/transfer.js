@@ -223,7 +223,7 @@ async function start(item) {
 		const answer = await deliver(item)
 		if (item.conflict === "keep") item.href = new URL(answer.headers.get("Content-Location"), location).pathname.slice(base.length)
 		records.remove(item);
-		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified}])
+		(await contentsOf(folder))?.add([{name: nameOf(item.href), size: item.size, modified: file.lastModified, etag: tagOf(answer)}])
 		if (item.target === app.href) touch(item.folder[0] ?? nameOf(item.href))
 		item.state = "verifying"
 		verify(item, answer)
@@ -263,6 +263,8 @@ async function deliver(item) {
 		...conditionOf(item)}, body: item.file, report, signal: item.abort.signal})
 }
 
+const digestThere = (href, signal) => request("HEAD", address(href), {headers: wantDigest, signal}).then(digestOf, () => null)
+
 let asking = Promise.resolve()
 
 // False: nothing is sent yet; others go on while a question waits.
@@ -270,13 +272,10 @@ async function settle(item, listing, signal) {
 	const theirs = listing?.get(nameOf(item.href))
 	if (!theirs) return true
 	const mayReplace = !theirs.isFolder && listing.may("overwrite")
-	if (!theirs.isFolder) {
-		const there = await request("HEAD", address(theirs.href), {headers: theirs.size === item.size ? wantDigest : {}, signal}).catch(() => null)
-		const digest = there && digestOf(there), isSame = digest && digest === await item.local()
-		if (signal.aborted) return false
-		if (isSame) return finish(item, "skipped", t("identical, already there"))
-		item.tag = there && tagOf(there)
-	}
+	const digest = theirs.size === item.size && await digestThere(theirs.href, signal), isSame = digest && digest === await item.local()
+	if (signal.aborted) return false
+	if (isSame) return finish(item, "skipped", t("identical, already there"))
+	item.tag = theirs.etag
 	const {batch} = item, folder = parentOf(theirs.href), ours = {...item, kind: kindOf(item.name), modified: item.file.lastModified}
 	const heed = answer => {
 		if (answer === "skip") return finish(item, "skipped", t("skipped"))
@@ -299,7 +298,7 @@ async function settle(item, listing, signal) {
 
 async function verify(item, answer) {
 	try {
-		const there = digestOf(answer) ?? await request("HEAD", address(item.href), {headers: wantDigest}).then(digestOf, () => null), ours = there && await item.local()
+		const there = digestOf(answer) ?? await digestThere(item.href), ours = there && await item.local()
 		if (!ours) finish(item, "done", t("uploaded"))
 		else if (there === ours) finish(item, "done", t("uploaded and verified ✓"))
 		else {

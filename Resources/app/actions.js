@@ -226,11 +226,20 @@ async function placeBeside(method, {from, to, entry}, n = 2) {
 	return await placed(method, from, beside) ? beside : placeBeside(method, {from, to, entry}, n + 1)
 }
 
-const placed = (method, from, to, overwrite) => request(method, address(from), {
-	headers: {Destination: location.origin + address(to), Overwrite: overwrite ? "T" : "F"}}).catch(error => {
+// `seen`: what alone is replaced.
+const placed = (method, from, to, seen) => request(method, address(from), {headers: {Destination: location.origin + address(to),
+	...(seen ? {If: `<${address(to)}> (${seen})`} : {Overwrite: "F"})}}).catch(error => {
 	if (error.status !== 412) throw error
 	return false
 })
+
+// Of a folder: of all in it.
+async function stateNow({href, isFolder, etag}) {
+	if (!isFolder) return `[${etag}]`
+	const answer = await request("PROPFIND", address(href), {headers: {Depth: 0}, body: '<propfind xmlns="DAV:"><prop><sync-token/></prop></propfind>'})
+	const [, token] = /-token>(.+?)</.exec(await answer.text()) ?? []
+	return token && `<${token}>`
+}
 
 export const holdPage = when => addEventListener("beforeunload", event => { if (when()) claim(event) })
 
@@ -240,18 +249,20 @@ holdPage(() => working)
 async function transferEntries(method, pairs, refuse = fail) {
 	const done = [], batch = {size: pairs.length}
 	let listing
-	const settle = async pair => {
+	const settle = async (pair, before) => {
 		checkedName(nameOf(pair.to))
 		if (pair.from === pair.to) return placeBeside(method, pair)
 		if (await placed(method, pair.from, pair.to)) return pair.to
 		if (batch.policy === "skip") return null
 		const folder = parentOf(pair.to), name = nameOf(pair.to)
-		if (listing?.href !== folder || !listing.get(name)) listing = await readFolder(folder)
-		const theirs = listing.get(name), mayReplace = listing.may("overwrite") && !theirs?.isFolder === !pair.entry.isFolder
-		const answer = batch.policy ?? await ask("askConflict", batch, {ours: pair.entry, theirs, folder, mayReplace})
+		if (before || listing?.href !== folder || !listing.get(name)) listing = await readFolder(folder)
+		const theirs = listing.get(name), seen = theirs?.isFolder === pair.entry.isFolder && await stateNow(theirs)
+		// Refused unchanged: too large to compare.
+		const mayReplace = seen && seen !== before && listing.may("overwrite")
+		const answer = !before && batch.policy || await ask("askConflict", batch, {ours: pair.entry, theirs, folder, mayReplace})
 		if (answer === "skip") return null
 		if (answer === "keep" || !mayReplace) return placeBeside(method, pair)
-		await placed(method, pair.from, pair.to, true)
+		if (!await placed(method, pair.from, pair.to, seen)) return settle(pair, seen)
 		pair.replaces = true
 		return pair.to
 	}

@@ -33,7 +33,8 @@ class Entry {
 		this.update(raw)
 	}
 
-	update({size = -1, modified = 0, locked}) {
+	update({size = -1, modified = 0, locked, etag}) {
+		this.etag = etag
 		if (size === this.size && modified === this.modified && !locked === !this.locked) return
 		Object.assign(this, {size, modified, locked})
 		this.version++

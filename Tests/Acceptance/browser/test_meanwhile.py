@@ -3,6 +3,7 @@
 import os
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from browser.conftest import act, make_tree, picture, row, select
@@ -254,6 +255,91 @@ def test_more_than_one_request_may_name_is_deleted_and_restored(serve, opened):
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(page.get_by_text("1,600 files")).to_be_visible(timeout=60_000)
     assert len(list(place.iterdir())) == 1_600
+
+
+def ask_about(page, way):
+    """The question whether `a` may replace what is at `target/a`."""
+    page.expected += ["412"]
+    if way == "move":
+        row(page, "a").drag_to(row(page, "target"))
+    elif way == "copy":
+        select(page, "a")
+        page.keyboard.press("Control+c")
+        page.get_by_role("link", name="target", exact=True).click()
+        act(page, "Paste")
+    else:
+        row(page, "a").focus()
+        page.keyboard.press("F2")
+        page.keyboard.press("Control+a")
+        page.keyboard.type("b")
+        page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="is already there")
+    expect(dialog.get_by_role("button", name="Replace")).to_be_visible()
+    return dialog
+
+
+@pytest.mark.parametrize("way", ["move", "copy", "rename"])
+def test_a_file_that_came_after_the_question_is_asked_about_too(server, opened, way):
+    there = server.root / ("b" if way == "rename" else "target/a")
+    make_tree(server.root, {"a": "mine", "b": "old", "target/a": "old"})
+    page = opened(server.url + "/")
+    dialog = ask_about(page, way)
+    expect(dialog).to_contain_text("3 bytes")
+    there.write_text("somebody else's")
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog).to_contain_text("15 bytes")
+    assert there.read_text() == "somebody else's"
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog).to_have_count(0)
+    wait_until(lambda: page.wait_for_timeout(20) or there.read_text() == "mine", "what was shown is replaced")
+
+
+def test_an_answer_for_all_replaces_nothing_that_came_after_it(server, opened):
+    make_tree(server.root, {"a": "mine", "b": "mine", "target/a": "old", "target/b": "old"})
+    page, held = opened(server.url + "/"), []
+    page.expected += ["412"]
+    # Who answers for all has seen the folder as it was.
+    page.route("**/b", lambda route: route.continue_() if held else (held.append(route), (server.root / "target/b").write_text("somebody else's"), route.continue_()))
+    select(page, "a", "b")
+    row(page, "a").drag_to(row(page, "target"))
+    dialog = page.get_by_role("dialog", name="is already there")
+    dialog.get_by_role("checkbox", name="Do this for all conflicts").check()
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog).to_contain_text("15 bytes")
+    assert (server.root / "target/a").read_text() == "mine" and (server.root / "target/b").read_text() == "somebody else's"
+    dialog.get_by_role("button", name="Skip").click()
+    expect(page.get_by_text("1 item moved to “target”")).to_be_visible()
+    assert (server.root / "b").read_text() == "mine"
+
+
+@pytest.mark.parametrize("way", ["move", "copy"])
+def test_a_folder_that_came_after_the_question_is_not_replaced_by_a_file(server, opened, way):
+    make_tree(server.root, {"a": "mine", "target/a": "old"})
+    page = opened(server.url + "/")
+    dialog = ask_about(page, way)
+    (server.root / "target/a").unlink()
+    make_tree(server.root, {"target/a/precious.txt": "precious"})
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog.get_by_role("button", name="Replace")).to_have_count(0)
+    dialog.get_by_role("button", name="Keep both").click()
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "target/a (2)").exists(), "it is beside it")
+    assert (server.root / "target/a/precious.txt").read_text() == "precious"
+
+
+@pytest.mark.parametrize("way", ["move", "copy"])
+def test_what_came_into_a_folder_after_the_question_is_asked_about_too(server, opened, way):
+    make_tree(server.root, {"a/mine.txt": "mine", "target/a/deep/old.txt": "old"})
+    page = opened(server.url + "/")
+    dialog = ask_about(page, way)
+    (server.root / "target/a/deep/precious.txt").write_text("precious")
+    with page.expect_response(lambda answer: answer.request.method == "PROPFIND"):
+        dialog.get_by_role("button", name="Replace").click()
+    expect(dialog.get_by_role("button", name="Replace")).to_be_visible()
+    assert (server.root / "target/a/deep/precious.txt").read_text() == "precious"
+    dialog.get_by_role("button", name="Replace").click()
+    expect(dialog).to_have_count(0)
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "target/a/mine.txt").exists(), "what was shown is replaced")
+    assert not (server.root / "target/a/deep").exists()
 
 
 def test_a_row_at_the_edge_has_a_menu_too(server, opened):

@@ -1,4 +1,5 @@
-const internalType = "application/x-shareserve"
+// All that a drag tells, in small letters.
+const internalType = `application/x-shareserve;${location.origin}${base}`.toLowerCase()
 
 function watchDrop() {
 	const text = h("p"), overlay = h("div.drop-overlay", {hidden: true}, h("div.drop-card", icon("upload"), text))
@@ -40,7 +41,7 @@ function watchDrop() {
 		claim(event)
 		if (inside) {
 			if (!element || href === app.href) return
-			const items = JSON.parse(event.dataTransfer.getData(internalType)).map(one => ({href: one, name: nameOf(one), isFolder: one.endsWith("/")}))
+			const items = event.dataTransfer.getData(internalType).split("\n").map(one => ({href: one, name: nameOf(one), isFolder: one.endsWith("/")}))
 			place(copies(event) ? "COPY" : "MOVE", items, href).catch(fail)
 		} else if (!canCreate()) {
 			fail(new ApiError(403))

@@ -231,7 +231,7 @@ class ListView {
 		this.choose(row)
 		this.dragged = this.listing.selected
 		event.dataTransfer.effectAllowed = "copyMove"
-		return event.dataTransfer.setData(internalType, JSON.stringify(this.dragged.map(entry => entry.href)))
+		return event.dataTransfer.setData(internalType, this.dragged.map(({href}) => href).join("\n"))
 	}
 
 	folderAt(target) {

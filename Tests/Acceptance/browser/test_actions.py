@@ -262,6 +262,42 @@ def test_drag_to_a_folder_moves(server, opened):
     wait_until(lambda: (server.root / "b.txt").exists(), "a file is dropped on the breadcrumbs")
 
 
+DRAGGED = """row => {
+  const dataTransfer = new DataTransfer();
+  row.dispatchEvent(new DragEvent('dragstart', { bubbles: true, dataTransfer }));
+  return dataTransfer.types.map((type) => [type, dataTransfer.getData(type)]);
+}"""
+
+# Which of the events the page takes as its own.
+DROPPED = """(row, data) => {
+  const dataTransfer = new DataTransfer();
+  for (const [type, text] of data) dataTransfer.setData(type, text);
+  return ['dragover', 'drop'].filter((type) => !row.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer })));
+}"""
+
+
+def test_only_rows_of_this_share_can_be_dropped(serve, opened, folder):
+    """Another server's window has other files, perhaps with the same paths."""
+    (folder / "other").mkdir()
+    server, other, below = serve(), serve(root=folder / "other"), serve(root=folder / "other", *["--path-prefix", "/below"])
+    for root in (server.root, other.root):
+        make_tree(root, {"a.txt": "a", "b.txt": "b", "target/": None})
+    page = opened(server.url + "/")
+    page.expected += ["404"]
+    sent = []
+    page.on("request", lambda request: request.method == "MOVE" and sent.append(request.url))
+    for stranger in (opened(other.url + "/"), opened(below.url + "/")):
+        data = row(stranger, "a.txt").evaluate(DRAGGED)
+        assert data and row(page, "target").evaluate(DROPPED, data) == []
+    # Another window of the same share is none, and neither is what nobody here has written.
+    [[kind, _]] = data = row(opened(server.url + "/"), "b.txt").evaluate(DRAGGED)
+    assert row(page, "target").evaluate(DROPPED, [[kind, '{"']]) == ["dragover", "drop"]
+    assert row(page, "target").evaluate(DROPPED, data) == ["dragover", "drop"]
+    expect(row(page, "b.txt")).to_have_count(0)
+    wait_until(lambda: (server.root / "target/b.txt").exists(), "the own row is moved")
+    assert (server.root / "a.txt").exists() and server.url + "/a.txt" not in sent
+
+
 def test_context_menu_and_row_button_offer_the_actions(server, opened, shot):
     make_tree(server.root, {"a.txt": "a"})
     page = opened(server.url + "/")

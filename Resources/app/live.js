@@ -9,10 +9,10 @@ function follow(href, onopen, since = "") {
 	source.onopen = onopen
 	source.onerror = ({target}) => {
 		target.onopen = refresh
+		// A restart takes less.
+		setTimeout(() => target.readyState === 1 || app.listing.failure || refresh(), target.readyState < 2 ? 5000 : 0)
 		// An error ends it: a proxy's while the server starts, or no folder.
-		if (target.readyState < 2) return
-		if (!app.listing.failure) refresh()
-		again = setTimeout(follow, 15_000, href, refresh)
+		if (target.readyState === 2) again = setTimeout(follow, 15_000, href, refresh)
 	}
 	source.addEventListener("changed", event => {
 		for (const name of JSON.parse(event.data).names ?? ["/"]) touch(name)

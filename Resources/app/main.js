@@ -142,8 +142,8 @@ function setView(change) {
 }
 
 function setOffline(offline) {
+	if (banner.hidden === offline) banner.replaceChildren(icon("retry"), h("span", t("The server does not answer")), buttonFor(action("retry")))
 	banner.hidden = !offline
-	banner.replaceChildren(icon("retry"), h("span", t("The server does not answer")), buttonFor(action("retry")))
 }
 
 const failures = {401: "login", 403: "forbidden", 404: "notFound"}

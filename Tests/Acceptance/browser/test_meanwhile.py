@@ -191,6 +191,32 @@ def test_changes_show_again_after_a_proxy_said_no(server, opened):
     expect(row(page, "c.txt")).to_be_visible()
 
 
+def test_a_server_that_is_gone_shows_while_nobody_does_anything(server, opened):
+    (server.root / "a.txt").write_text("a")
+    page = followed(opened, server.url + "/")
+    page.expected = ["ERR_"]
+    said = page.get_by_role("alert").filter(has_text="The server does not answer")
+    page.evaluate("""() => new MutationObserver(([{ target }]) => { window.flashed ||= !target.hidden })
+        .observe(document.querySelector('.banner'), { attributes: true })""")
+    # A short end is none.
+    server.stop()
+    server.restart()
+    (server.root / "b.txt").write_text("b")
+    expect(row(page, "b.txt")).to_be_visible()
+    assert not page.evaluate("window.flashed")
+    server.kill()
+    expect(said).to_be_visible()
+    expect(row(page, "b.txt")).to_be_visible()
+    # It stays as it is for who is about to press its button.
+    said.get_by_role("button", name="Read again").focus()
+    page.wait_for_event("requestfailed", lambda request: "json" in request.url)
+    expect(said.get_by_role("button", name="Read again")).to_be_focused()
+    (server.root / "c.txt").write_text("c")
+    server.restart()
+    expect(said).to_be_hidden()
+    expect(row(page, "c.txt")).to_be_visible()
+
+
 def test_a_proxys_error_takes_nothing_off_the_list(server, opened):
     make_tree(server.root, {"a.txt": "a"})
     page = opened(server.url + "/")

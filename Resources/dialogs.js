@@ -1,4 +1,4 @@
-import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirm, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
+import {actions, address, api, apiAddress, ApiError, app, askName, boot, button, childOf, claim, closing, confirmLoss, dialog, fail, field, folderName, formatDate, formatSize, h, holdFocus, icon,
 	iconButton, info, inQuery, joined, keyLabel, makeFolder, memory, parentOf, readFolder, refresh, request, restore, sayTaken, shown, t, toast, topDialog, view} from "./app.js"
 
 function side(heading, {name, size, modified, href, file, kind}) {
@@ -65,8 +65,7 @@ export function showLinks(href) {
 		holdFocus()
 	}
 	const revoke = async ({id}) => {
-		if (!await confirm(t("Revoke link"), t("This can't be undone."), t("Revoke link"))) return
-		await api("DELETE", "links?id=" + id).then(load).catch(fail)
+		if (await confirmLoss(t("Revoke link"), "", t("Revoke link"))) await api("DELETE", "links?id=" + id).then(load).catch(fail)
 	}
 	const create = async () => {
 		if (!most.reportValidity()) return
@@ -128,10 +127,10 @@ export function showCode(address) {
 export function showTrash() {
 	const rows = h("ul.rows"), end = h("p")
 	let items = []
-	const once = work => event => event.detail > 1 || work().then(load).catch(fail)
+	const erase = async (title, which, what) => await confirmLoss(title, what) && api("DELETE", "trash" + which).then(load).catch(fail)
 	const row = item => h("li", h("span", h("bdi", shown(item.path)), h("small", item.deleted && formatDate(item.deleted))),
-		button(t("Restore"), "retry", once(() => restore([item]))),
-		iconButton(t("Delete forever"), "delete", once(() => api("DELETE", "trash?id=" + item.id)), {kind: "danger"}))
+		button(t("Restore"), "retry", event => event.detail > 1 || restore([item]).then(load).catch(fail)),
+		iconButton(t("Delete forever"), "delete", () => erase(t("Delete forever"), "?id=" + item.id, shown(item.path)), {kind: "danger"}))
 	const add = count => rows.append(...items.slice(rows.childElementCount).slice(0, count).map(row))
 	const load = async () => {
 		const count = rows.childElementCount;
@@ -142,9 +141,7 @@ export function showTrash() {
 		empty.disabled = !items.length
 		holdFocus()
 	}
-	const empty = button(t("Empty the trash"), "delete", async () => {
-		if (await confirm(t("Empty the trash"), t("This can't be undone."), t("Delete"))) await api("DELETE", "trash").then(load).catch(fail)
-	}, {kind: "danger"})
+	const empty = button(t("Empty the trash"), "delete", () => erase(t("Empty the trash"), ""), {kind: "danger"})
 	dialog(t("Trash"), [h("p", t("Kept for {n} day{s}", {n: info.trashDays})), rows, end], empty, {kind: "wide"})
 	// Thousands take seconds: the rest comes as it is scrolled to.
 	new IntersectionObserver(() => add(100)).observe(end)

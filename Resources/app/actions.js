@@ -317,7 +317,7 @@ async function inPieces(rest, all, document) {
 
 async function removeForever(entries) {
 	const what = entries.length > 1 ? t("{n} selected", {n: entries.length}) : `“${shown(entries[0].name)}”`
-	if (!await confirm(t("Delete forever"), joined(what, t("This can't be undone.")), t("Delete"))) return
+	if (!await confirmLoss(t("Delete forever"), what)) return
 	let count = 0
 	for (const entry of entries) await request("DELETE", address(entry.href)).then(() => { count++ }, fail)
 	await refresh()

@@ -108,6 +108,8 @@ export const closing = (label = t("Cancel"), answer, properties) => button(label
 export const confirm = async (title, text, yes) => "yes" === await dialog(title, h("p", text),
 	[closing(), closing(yes, "yes", {kind: "danger", autofocus: true})], {role: "alertdialog"}).answer
 
+export const confirmLoss = (title, what, yes = t("Delete")) => confirm(title, joined(what, t("This can't be undone.")), yes)
+
 export const sayTaken = name => t("“{name}” is already there", {name: shown(name)})
 
 export function askName(title, value, isFolder, make) {

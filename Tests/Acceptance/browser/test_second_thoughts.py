@@ -179,7 +179,29 @@ def test_a_trash_of_thousands_is_shown_as_far_as_it_is_scrolled(serve, opened):
     assert [path.name for path in server.root.glob("*.txt")] == [last[1:]]
 
 
-def test_a_double_click_in_the_trash_ends_one_file(serve, opened):
+def test_a_file_in_the_trash_is_not_ended_without_a_question(serve, opened):
+    server = serve("--trash", "3")
+    for name in ("kept.txt", "ended.txt"):
+        assert requests.put(f"{server.url}/{name}", data=b"x").status_code == 201
+        assert requests.delete(f"{server.url}/{name}").status_code == 204
+    page = opened(server.url + "/")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    end = rows.filter(has_text="ended.txt").get_by_role("button", name="Delete forever")
+    question = page.get_by_role("alertdialog", name="Delete forever")
+    end.click()
+    expect(question).to_contain_text("ended.txt · This can't be undone.")
+    question.get_by_role("button", name="Cancel").click()
+    expect(question).to_have_count(0)
+    assert len(requests.get(server.url + "/.shareserve/trash", timeout=20).json()["items"]) == 2
+    end.click()
+    question.get_by_role("button", name="Delete").click()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("kept.txt")
+
+
+def test_a_double_click_in_the_trash_restores_one_file(serve, opened):
     server = serve("--trash", "3")
     # So many that the dialog keeps its height.
     for number in range(40):
@@ -190,7 +212,7 @@ def test_a_double_click_in_the_trash_ends_one_file(serve, opened):
     page.get_by_role("menuitem", name="Trash").click()
     rows = page.get_by_role("dialog", name="Trash").locator("li")
     expect(rows).to_have_count(40)
-    box = rows.first.get_by_role("button", name="Delete forever").bounding_box()
+    box = rows.first.get_by_role("button", name="Restore").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down(click_count=1)
     page.mouse.up(click_count=1)

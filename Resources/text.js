@@ -73,7 +73,7 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 			// A search knows paths, and nothing new.
 			if (href !== entry.href) app.openEntry((app.listing.isSearch ? await readFolder(parentOf(href)) : app.listing).get(nameOf(href)), {edit: true})
 		} catch (error) {
-			if (error.status === 412) conflict()
+			if (error.status === 412) conflict(await tagNow())
 			else fail(error)
 		}
 	})
@@ -83,17 +83,21 @@ export function openEditor(entry, bytes, {etag, whole, extra, stage, edit}) {
 		await save({"If-None-Match": "*"}, childOf(folder, name))
 	}
 
-	function conflict() {
+	const tagNow = () => request("HEAD", address(entry.href)).then(tagOf, ({status}) => status !== 404 && etag)
+
+	// Of what is gone, the copy takes the name.
+	function conflict(there = etag) {
+		const hidden = !there
 		notice.hidden = false
-		notice.replaceChildren(h("span", t("Somebody else changed this file. Nothing of yours is lost.")), button(t("Load theirs"), null, () => reload(true).catch(fail)),
-			button(t("Overwrite with mine"), null, () => save({}), {kind: "danger"}),
-			button(t("Save mine as a copy"), null, () => saveCopy().catch(fail)))
+		notice.replaceChildren(h("span", t(there ? "Somebody else changed this file. Nothing of yours is lost." : "It is not there any more")),
+			button(t("Load theirs"), null, () => reload(true).catch(fail), {hidden}), button(t("Overwrite with mine"), null, () => save({}), {kind: "danger", hidden}),
+			button(t(there ? "Save mine as a copy" : "Save"), null, () => saveCopy().catch(fail)))
 	}
 
 	const checkRemote = inTurn(async () => {
-		const now = await request("HEAD", address(entry.href)).then(tagOf, () => etag)
+		const now = await tagNow()
 		if (!whole || now === etag) return
-		if (isChanged()) conflict()
+		if (isChanged() || writable && !now) conflict(now)
 		else await reload().catch(fail)
 	})
 

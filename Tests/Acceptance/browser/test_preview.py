@@ -148,6 +148,33 @@ def test_who_saves_a_copy_goes_on_with_the_copy(server, opened):
     assert (server.root / "a.txt").read_text() == "theirs"
 
 
+@pytest.mark.parametrize("is_told", [True, False], ids=["told", "found by saving"])
+def test_text_whose_file_is_gone_can_be_saved_again(server, opened, is_told):
+    (server.root / "a.txt").write_text("first")
+    page = opened()
+    page.expected += ["404", "412", "ERR_FAILED"]
+    if not is_told:
+        page.route("**/.shareserve/events?*", lambda route: route.abort())
+    with page.expect_request("**/.shareserve/events?*"):
+        page.goto(server.url + "/#view=a.txt")
+    area = page.get_by_role("textbox", name="a.txt")
+    area.fill("mine")
+    (server.root / "a.txt").rename(server.root / "b.txt")
+    if not is_told:
+        page.keyboard.press("Control+s")
+    notice = page.get_by_role("dialog").get_by_role("alert")
+    expect(notice).to_contain_text("It is not there any more")
+    expect(notice.get_by_role("button")).to_have_text(["Save"])
+    expect(area).to_have_value("mine")
+    notice.get_by_role("button", name="Save").click()
+    expect(notice).to_be_hidden()
+    assert (server.root / "a.txt").read_text() == "mine" and (server.root / "b.txt").read_text() == "first"
+    area.fill("mine again")
+    page.get_by_role("button", name="Save", exact=True).click()
+    wait_until(lambda: page.wait_for_timeout(20) or (server.root / "a.txt").read_text() == "mine again", "it is saved over what was saved")
+    expect(notice).to_be_hidden()
+
+
 def test_a_copy_of_what_a_search_found_is_saved_beside_it(server, opened):
     make_tree(server.root, {"a.txt": "another", "sub/a.txt": "first", "sub/a (2).txt": "taken"})
     page = opened(server.url + "/#search=a.txt")

@@ -13,7 +13,7 @@ export const actions = [
 	{id: "upload-folder", label: "Upload folder", keys: ["Shift+F"], run: () => pick("upload-folder", async () => [await showDirectoryPicker()])},
 	{id: "camera", label: "Take a photo", can: () => isPhone() && canCreate(), run: () => inputs.camera.click()},
 	{id: "new-folder", label: "New folder", keys: ["Shift+N"], run: () => create(t("New folder"), t("New folder"), true, makeFolder)},
-	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], can: () => canCreate() && canRead(), run: newText},
+	{id: "new-file", label: "New text file", icon: "text", keys: ["Shift+T"], can: () => canCreate() && canRead() && may("overwrite"), run: newText},
 	{id: "paste", label: "Paste", keys: ["Ctrl+V"], can: () => canCreate() && app.clipboard, run: paste},
 	{id: "all", label: "Select all", icon: "check", keys: ["Ctrl+A"], menuOnly: true, can: () => app.listing.visible.length,
 		run: () => {

@@ -193,6 +193,15 @@ def test_replace_is_offered_to_who_may_overwrite(serve, opened):
     expect(dialog.get_by_role("button", name="Replace")).to_have_count(0)
 
 
+def test_no_text_is_begun_that_could_not_be_saved(serve, opened):
+    page = opened(serve("--no-overwrite").url + "/")
+    expect(page.get_by_role("toolbar").get_by_role("button", name="New folder")).to_be_visible()
+    expect(page.get_by_role("toolbar").get_by_role("button", name="New text file")).to_have_count(0)
+    page.keyboard.press("Shift+T")
+    page.keyboard.press("Shift+N")
+    expect(page.get_by_role("dialog")).to_have_attribute("aria-label", "New folder")
+
+
 def test_links_have_a_number_of_downloads_or_none(server, opened):
     make_tree(server.root, {"a.txt": "a"})
     page = opened(server.url + "/", permissions=["clipboard-read", "clipboard-write"])

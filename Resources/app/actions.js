@@ -129,7 +129,8 @@ function makeInputs() {
 }
 
 function checkedName(name) {
-	if (name && /^\.\.?$|[/\0]/.test(name)) throw new Error(t("A name can't hold “/”"))
+	if (/^\.\.?$/.test(name)) throw new ApiError(400)
+	if (name?.includes("/")) throw new Error(t("A name can't hold “/”"))
 	return name
 }
 

@@ -93,3 +93,12 @@ def test_folder_link(old, opened):
         act(visitor, "Download")
     assert open(download.value.path()).read() == "old"
     assert len(names(visitor)) == 3
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_of_dots_is_not_said_to_hold_a_slash(server, opened, name):
+    page = opened(server.url + "/")
+    page.keyboard.press("Shift+N")
+    page.get_by_role("dialog").get_by_role("textbox").fill(name)
+    page.get_by_role("dialog").get_by_role("button", name="Create").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("This won't do")

@@ -181,14 +181,14 @@ package final class RequestStorage: @unchecked Sendable {
     let arrival: RequestArrival
 
     init(
-        head: RequestHead, method: Method, path: SharePath, hasTrailingSlash: Bool, query: Range<Int>?, share: Share,
-        body: RequestBody, io: IOPool, prefix: String, scheme: String, authority: String, peer: String = "",
-        arrival: RequestArrival = RequestArrival()
+        head: RequestHead, method: Method, path: SharePath, spelledPath: SharePath? = nil, hasTrailingSlash: Bool,
+        query: Range<Int>?, share: Share, body: RequestBody, io: IOPool, prefix: String, scheme: String,
+        authority: String, peer: String = "", arrival: RequestArrival = RequestArrival()
     ) {
         self.head = head
         self.method = method
         self.path = path
-        spelledPath = nil
+        self.spelledPath = spelledPath
         self.hasTrailingSlash = hasTrailingSlash
         self.query = query
         self.share = share
@@ -213,8 +213,10 @@ package final class RequestStorage: @unchecked Sendable {
     convenience init(
         _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody, io: IOPool
     ) {
+        // The link to a file has an address that ends with the file's name.
+        let asked = path.isRoot ? try? RequestTarget.decode(path: view.target.path, below: prefix).path : nil
         self.init(
-            head: view.head, method: view.method, path: path,
+            head: view.head, method: view.method, path: path, spelledPath: asked == path ? nil : asked,
             hasTrailingSlash: RequestTarget.meansFolder(view.target.path),
             query: view.target.query.map { $0.startIndex..<$0.endIndex }, share: share, body: body, io: io,
             prefix: prefix, scheme: view.scheme, authority: view.authority, peer: view.peer, arrival: view.arrival)

@@ -691,3 +691,12 @@ def test_nobody_takes_all_links(serve):
     assert set(statuses) == {201, 429} and 500 < statuses.count(201) < 600
     assert "End some" in make().text
     assert make(auth=("anna", "x")).status_code == 201
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_the_link_to_a_file_answers_with_the_address_that_was_asked_for(shared, depth):
+    place = made(shared.root / "album" / "a.txt", "--root", shared.root)
+    assert place.endswith("/a.txt")
+    answer = ask(shared, "PROPFIND", place, f"Depth: {depth}")
+    assert answer.status == 207 and answer.text.count("<D:response>") == 1
+    assert f"<D:href>{place}</D:href>" in answer.text and "<D:displayname>a.txt</D:displayname>" in answer.text

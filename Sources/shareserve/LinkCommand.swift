@@ -103,11 +103,12 @@ struct LinkCommand: ParsableCommand {
         var life: Duration?
         if let expires {
             guard let span = TimeSpan(expires)?.duration, span > .zero else {
-                throw StartError.usage("expires: '\(expires)' is not a time such as 30m, 24h or 2d")
+                throw StartError.usage(
+                    "expires: '\(expires)' is not a time such as 30m, 24h or 2d, of at most 100 years")
             }
             life = span
         }
-        if let url, !url.hasPrefix("http://"), !url.hasPrefix("https://") {
+        if let url, !Self.isAddress(url) {
             throw StartError.usage("url: '\(url)' is not an address such as https://files.example.com")
         }
         if let maxDownloads, maxDownloads < 1 { throw StartError.usage("max-downloads: at least 1") }
@@ -179,6 +180,13 @@ struct LinkCommand: ParsableCommand {
         }
         defer { unsafe free(found) }
         return unsafe String(cString: found)
+    }
+
+    /// Whether what is appended to it can be opened.
+    private static func isAddress(_ text: String) -> Bool {
+        guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
+        let rest = text.utf8.dropFirst(scheme.utf8.count)
+        return rest.first.map { $0 != UInt8(ascii: "/") } == true && rest.allSatisfy { $0 > 0x20 && $0 != 0x7F }
     }
 
     private static func withoutSlash(_ path: String) -> String {

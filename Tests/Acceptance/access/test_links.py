@@ -700,3 +700,12 @@ def test_the_link_to_a_file_answers_with_the_address_that_was_asked_for(shared, 
     answer = ask(shared, "PROPFIND", place, f"Depth: {depth}")
     assert answer.status == 207 and answer.text.count("<D:response>") == 1
     assert f"<D:href>{place}</D:href>" in answer.text and "<D:displayname>a.txt</D:displayname>" in answer.text
+
+
+@pytest.mark.parametrize("option, value, words", [
+    ("--url", "https://", "is not an address"), ("--url", "https:///a", "is not an address"), ("--url", "https://a b", "is not an address"),
+    ("--url", "ftp://a", "is not an address"), ("--expires", "999999d", "at most 100 years"), ("--expires", "0", "is not a time")])
+def test_what_makes_no_link(shared, option, value, words):
+    ended = link(option, value, shared.root / "album")
+    assert ended.returncode == 64 and words in ended.stderr and len(ended.stderr.splitlines()) == 1
+    assert link("--list", shared.root).stdout == ""

@@ -8,7 +8,7 @@ extension Share {
     func copyTree(
         _ origin: borrowing Visible, near location: borrowing Location, _ request: CopyRequest, recursive: Bool
     ) throws(RootError) -> TransferResult {
-        let place = try root.scratch.placeForNew(near: location.directory)
+        let place = try root.scratch.place(near: location.directory, isNew: true)
         // In a move, nobody else gets access before all members have the source's own bits, the folder itself last.
         let status = try origin.descriptor.status()
         let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700

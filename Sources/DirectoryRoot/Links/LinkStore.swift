@@ -14,9 +14,9 @@ public final class LinkStore: Sendable {
     ///
     /// Nobody has more of them than are left for others, except the link command on the server's machine.
     static let limit = 10_000
-    /// The most bytes of them in the file, which is written anew with every change and every counted download; shared
-    /// in the same way.
-    private static let mostBytes = 4 << 20
+    /// The most bytes that their paths take in the file, which is written anew with every change and every counted
+    /// download; shared in the same way.
+    private static let mostPathBytes = 4 << 20
     /// How many links stay in the file though they have expired, and for how long while a server runs.
     ///
     /// They open nothing and are not listed; but if it was the machine's clock that was wrong for a while, they are
@@ -48,7 +48,8 @@ public final class LinkStore: Sendable {
     private static func requireRoom(for new: ShareLink, among living: [ShareLink]) throws(RootError) {
         let own = new.creator == nil ? [] : living.filter { $0.creator == new.creator }
         let bytes = { (links: [ShareLink]) in links.reduce(0) { $0 + $1.path.bytes.count } }
-        guard own.count < limit - living.count, bytes(own) + new.path.bytes.count <= mostBytes - bytes(living) else {
+        guard own.count < limit - living.count, bytes(own) + new.path.bytes.count <= mostPathBytes - bytes(living)
+        else {
             throw .tooManyLinks
         }
     }

@@ -19,19 +19,11 @@ final class ScratchFolder: Sendable {
     /// - Parameters:
     ///   - directory: where the thing will be moved to later, or is moved away from.
     ///   - besides: true to stay in `directory` itself, after a rename into the scratch folder was refused.
+    ///   - isNew: whether the thing will be created there, and is to have the rights that `directory` gives.
     /// - Returns: the place; nothing is there yet.
     /// - Throws: what opening the directory met.
-    func place(near directory: borrowing Descriptor, besides: Bool = false) throws(RootError) -> ScratchPlace {
-        try place(near: directory, besides: besides, isNew: false)
-    }
-
-    /// The same for something new, which is to have the rights that its directory gives to new members.
-    func placeForNew(near directory: borrowing Descriptor) throws(RootError) -> ScratchPlace {
-        try place(near: directory, besides: false, isNew: true)
-    }
-
-    private func place(
-        near directory: borrowing Descriptor, besides: Bool, isNew: Bool
+    func place(
+        near directory: borrowing Descriptor, besides: Bool = false, isNew: Bool = false
     ) throws(RootError) -> ScratchPlace {
         if !besides, try !isOtherSystem(directory.number), let folder = try? folder(),
             // The state folder may have got some from the root.

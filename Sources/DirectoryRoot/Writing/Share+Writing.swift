@@ -165,11 +165,6 @@ extension Share {
         try requireFileTarget(location, asked: path, replacing)
         let old = location.status
         guard old == nil || isAlone else { return nil }
-        if old == nil, file.isAdopted {
-            let before = try file.status()
-            try file.takeRights(of: location.directory, in: root)
-            if root.policy.waitsForDisk, try file.hasChanged(since: before) { try file.order(durably: true) }
-        }
         let status = try file.status()
         guard let attributes = FileAttributes(status) else { throw .notFound }
         var mayHaveProperties = false
@@ -179,9 +174,13 @@ extension Share {
             try keepProperties(of: location, in: file.descriptor, hints)
             let hasAccessList = try keepAttributes(of: location, in: file.descriptor)
             try file.keepPermissions(of: old, where: status, hasAccessList: hasAccessList)
-            // Its content is on the disk already: after a power cut it must not be accessible to more users than the
-            // old one was.
-            if root.policy.waitsForDisk, try file.hasChanged(since: status) { try file.order(durably: true) }
+        } else if file.isAdopted {
+            try file.takeRights(of: location.directory, in: root)
+        }
+        // Its content is on the disk already: after a power cut it must not be accessible to more users than it should
+        // be.
+        if root.policy.waitsForDisk, old != nil || file.isAdopted, try file.hasChanged(since: status) {
+            try file.order(durably: true)
         }
         let kept = try replace(&location, by: file, losesNothing: losesNothing)
         root.recentCommits.note(attributes.entityTag, by: origin)

@@ -50,7 +50,7 @@ final class TemporaryFile: @unchecked Sendable {
                 return
             }
         }
-        try self.init(named: root.scratch.placeForNew(near: directory), permissions)
+        try self.init(named: root.scratch.place(near: directory, isNew: true), permissions)
     }
 
     private convenience init(named place: ScratchPlace, _ permissions: UInt32) throws(RootError) {

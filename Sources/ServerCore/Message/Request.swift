@@ -213,8 +213,9 @@ package final class RequestStorage: @unchecked Sendable {
     convenience init(
         _ view: RequestHeadView, share: Share, prefix: String, path: SharePath, body: RequestBody, io: IOPool
     ) {
-        // The link to a file has an address that ends with the file's name.
-        let asked = path.isRoot ? try? RequestTarget.decode(path: view.target.path, below: prefix).path : nil
+        // The link to a file has an address that ends with the file's name; all others of the root are its prefix.
+        let isNamed = path.isRoot && view.target.path.count > prefix.utf8.count + 1
+        let asked = isNamed ? try? RequestTarget.decode(path: view.target.path, below: prefix).path : nil
         self.init(
             head: view.head, method: view.method, path: path, spelledPath: asked == path ? nil : asked,
             hasTrailingSlash: RequestTarget.meansFolder(view.target.path),

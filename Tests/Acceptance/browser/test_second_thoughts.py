@@ -152,6 +152,12 @@ def test_one_folder_that_is_refused_does_not_keep_the_others_away(serve, opened,
     assert (there / "a.txt").read_text() == "a" and (there / "lib/b.txt").read_text() == "b" and not (there / ".git").exists()
 
 
+def trash_rows(page):
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Trash").click()
+    return page.get_by_role("dialog", name="Trash").locator("li")
+
+
 def test_a_trash_of_thousands_is_shown_as_far_as_it_is_scrolled(serve, opened):
     server = serve("--trash", "3")
     count = 1_500
@@ -160,9 +166,7 @@ def test_a_trash_of_thousands_is_shown_as_far_as_it_is_scrolled(serve, opened):
         make_tree(server.root, {name: "x" for name in some})
         assert requests.post(server.url + "/.shareserve/trash", json={"hrefs": [f"/{name}" for name in some]}, timeout=20).status_code == 200
     page = opened(server.url + "/")
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Trash").click()
-    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    rows = trash_rows(page)
     expect(rows.first).to_be_visible()
     page.wait_for_timeout(300)
     assert rows.count() < 500
@@ -185,9 +189,7 @@ def test_a_file_in_the_trash_is_not_ended_without_a_question(serve, opened):
         assert requests.put(f"{server.url}/{name}", data=b"x").status_code == 201
         assert requests.delete(f"{server.url}/{name}").status_code == 204
     page = opened(server.url + "/")
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Trash").click()
-    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    rows = trash_rows(page)
     end = rows.filter(has_text="ended.txt").get_by_role("button", name="Delete forever")
     question = page.get_by_role("alertdialog", name="Delete forever")
     end.click()
@@ -208,9 +210,7 @@ def test_a_double_click_in_the_trash_restores_one_file(serve, opened):
         assert requests.put(f"{server.url}/{number}.txt", data=b"x").status_code == 201
         assert requests.delete(f"{server.url}/{number}.txt").status_code == 204
     page = opened(server.url + "/")
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("menuitem", name="Trash").click()
-    rows = page.get_by_role("dialog", name="Trash").locator("li")
+    rows = trash_rows(page)
     expect(rows).to_have_count(40)
     box = rows.first.get_by_role("button", name="Restore").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

@@ -19,6 +19,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stddef.h>
+#include <sys/epoll.h>
 #include <sys/sendfile.h>
 #include <sys/vfs.h>
 #endif
@@ -95,6 +96,19 @@ int sys_has_hung_up(int socket) {
 #else
     char byte;
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+#endif
+}
+
+int sys_can_watch(int descriptor) {
+#ifdef __linux__
+    int watching = epoll_create1(EPOLL_CLOEXEC);
+    if (watching < 0) return 0;
+    struct epoll_event event = {.events = EPOLLIN};
+    int result = epoll_ctl(watching, EPOLL_CTL_ADD, descriptor, &event);
+    close(watching);
+    return result == 0;
+#else
+    return 1;
 #endif
 }
 

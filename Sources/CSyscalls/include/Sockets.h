@@ -21,6 +21,8 @@ int sys_wait_readable(int socket, int milliseconds);
 // 1 when the peer has closed its side, or is gone. Bytes before that may still have to be read; they hide it where the
 // system has no POLLRDHUP.
 int sys_has_hung_up(int socket);
+// 1 when the system has room to watch one more descriptor, such as this one, with epoll(7).
+int sys_can_watch(int descriptor);
 // The bytes that the peer of a TCP connection has acknowledged, while others are still unacknowledged; -1 when none
 // are, and if the system does not report it.
 int64_t sys_acknowledged(int socket);

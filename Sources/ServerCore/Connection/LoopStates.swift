@@ -6,16 +6,10 @@ struct LoopStates: Sendable {
     private let states: [NIOLoopBound<LoopState>]
 
     init(_ group: MultiThreadedEventLoopGroup) async throws {
-        var states: [NIOLoopBound<LoopState>] = []
-        for loop in group.makeIterator() {
-            states.append(
-                try await loop.submit {
-                    let state = LoopState(loop: loop)
-                    state.turns.open()
-                    return NIOLoopBound(state, eventLoop: loop)
-                }.get())
+        let states = group.makeIterator().map { loop in
+            loop.submit { NIOLoopBound(LoopState(loop: loop), eventLoop: loop) }
         }
-        self.states = states
+        self.states = try await EventLoopFuture.whenAllSucceed(states, on: group.any()).get()
     }
 
     var count: Int { states.count }

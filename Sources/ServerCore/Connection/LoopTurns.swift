@@ -1,3 +1,4 @@
+import CSyscalls
 import NIOCore
 import NIOPosix
 
@@ -28,43 +29,65 @@ final class LoopTurns: ChannelInboundHandler {
 
     private let loop: any EventLoop
     private var waiting: [() -> Void] = []
-    /// Nil without a pipe: when the system has no descriptors left, or the loop is ending.
-    private var context: ChannelHandlerContext?
-    private let bell = ByteBuffer(bytes: [0])
+    private var bell = Pipe.none
+    private static let ring = ByteBuffer(bytes: [0])
+
+    private enum Pipe {
+        /// Also when the system had no descriptors left.
+        case none
+        case opening
+        /// Given to a channel, which closes it.
+        case given
+        case open(ChannelHandlerContext)
+        /// The loop is ending.
+        case closed
+    }
 
     init(loop: any EventLoop) {
         self.loop = loop
-    }
-
-    /// Opens the pipe, which the loop closes when it ends.
-    func open() {
-        var ends: [CInt] = [-1, -1]
-        guard unsafe pipe(&ends) == 0 else { return }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let (reading, writing) = (ends[0], ends[1])
-        let bound = NIOLoopBound(self, eventLoop: loop)
-        NIOPipeBootstrap(group: loop)
-            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
-            }
-            .takingOwnershipOfDescriptors(input: reading, output: writing)
-            .whenFailure { _ in
-                close(reading)
-                close(writing)
-            }
     }
 
     /// Runs `work` once the loop has handled what the sockets had for it.
     func wait(_ work: @escaping () -> Void) {
         waiting.append(work)
         guard waiting.count == 1 else { return }
-        if let context {
-            context.writeAndFlush(wrapOutboundOut(bell), promise: nil)
+        // On first need: it would take a tenth of the program's start.
+        if case .none = bell { open() }
+        if case .open(let context) = bell {
+            context.writeAndFlush(wrapOutboundOut(Self.ring), promise: nil)
         } else {
             let bound = NIOLoopBound(self, eventLoop: loop)
             loop.execute { bound.value.begin() }
         }
+    }
+
+    /// Opens the pipe, which the loop closes when it ends.
+    private func open() {
+        var ends: [CInt] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { return }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let (reading, writing) = (ends[0], ends[1])
+        @Sendable func closeBoth() {
+            close(reading)
+            close(writing)
+        }
+        // SwiftNIO ends the process when it can't watch it.
+        guard sys_can_watch(reading) != 0 else { return closeBoth() }
+        bell = .opening
+        let bound = NIOLoopBound(self, eventLoop: loop)
+        NIOPipeBootstrap(group: loop)
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 16))
+            .channelInitializer { channel in
+                bound.value.bell = .given
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(bound.value)
+                }
+            }
+            .takingOwnershipOfDescriptors(input: reading, output: writing)
+            .whenFailure { _ in
+                if case .opening = bound.value.bell { closeBoth() }
+                bound.value.bell = .none
+            }
     }
 
     /// Begins the turn of all that wait; what they give in turn waits for the next.
@@ -76,12 +99,12 @@ final class LoopTurns: ChannelInboundHandler {
 
     // MARK: - The channel's calls
 
-    func channelActive(context: ChannelHandlerContext) { self.context = context }
+    func channelActive(context: ChannelHandlerContext) { bell = .open(context) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { begin() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.context = nil
+        bell = .closed
         begin()
     }
 }

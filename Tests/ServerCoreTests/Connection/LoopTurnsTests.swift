@@ -14,9 +14,7 @@ struct LoopTurnsTests {
         let loop = server.eventLoop
         let turns = try await loop.submit {
             let busy = NIOLoopBound(Busy(LoopTurns(loop: loop)), eventLoop: loop)
-            busy.value.turns.open()
-            // Which opens its pipe in tasks of its own.
-            loop.execute { busy.value.takeTurn() }
+            busy.value.takeTurn()
             return busy
         }.get()
         // These have to come through a socket of the loop that is busy.
@@ -30,27 +28,30 @@ struct LoopTurnsTests {
         try await group.shutdownGracefully()
     }
 
-    @Test("What waits has its turn, with a pipe and without", arguments: [false, true])
-    func takesTurns(isOpen: Bool) async throws {
+    @Test("What waits has its turn, before there is a pipe and with one")
+    func takesTurns() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
-        let order = try await loop.flatSubmit {
-            let turns = LoopTurns(loop: loop)
-            if isOpen { turns.open() }
-            let over = loop.makePromise(of: [Int].self)
-            var order: [Int] = []
-            turns.wait { order.append(1) }
-            turns.wait {
-                turns.wait {
-                    order.append(3)
-                    over.succeed(order)
-                }
-                order.append(2)
-            }
-            return over.futureResult
-        }.get()
-        #expect(order == [1, 2, 3])
+        let turns = try await loop.submit { NIOLoopBound(LoopTurns(loop: loop), eventLoop: loop) }.get()
+        for _ in 0..<3 {
+            let order = try await loop.flatSubmit { takenTurns(turns.value, loop) }.get()
+            #expect(order == [1, 2, 3])
+        }
         try await group.shutdownGracefully()
+    }
+
+    private func takenTurns(_ turns: LoopTurns, _ loop: any EventLoop) -> EventLoopFuture<[Int]> {
+        let over = loop.makePromise(of: [Int].self)
+        var order: [Int] = []
+        turns.wait { order.append(1) }
+        turns.wait {
+            turns.wait {
+                order.append(3)
+                over.succeed(order)
+            }
+            order.append(2)
+        }
+        return over.futureResult
     }
 }
 

@@ -84,6 +84,9 @@ enum Program {
                     end(error, command: SectionedServeCommand.self)
                 }
             }
+            // The code that only the beginning needs, 4 MB. Here, so that the start does not wait for it; and not later,
+            // when it would be the requests' own.
+            sys_forget_code()
             Signals.receive()
         } catch {
             end(error, command: SectionedServeCommand.self)

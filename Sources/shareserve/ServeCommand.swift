@@ -105,12 +105,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
         let arriving: AsyncStream<Int32>
         do {
             // Before the first request is accepted: it would otherwise be answered with root's rights.
-            let addresses = try await server.start {
-                // Before the first requests, so that the pages that these load stay: later they would count as the
-                // requests' own.
-                sys_forget_code()
-                try Confinement.becomeUser(settings)
-            }
+            let addresses = try await server.start { try Confinement.becomeUser(settings) }
             arriving = Signals.trap()
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)

@@ -14,7 +14,10 @@ extension Share {
         let permissions: UInt32 = request.isMove ? 0o700 : status.mode & 0o777 | 0o700
         // So that the leftover of a killed process is removed when leftovers are next looked for, and does not take
         // space for a day.
-        let note = try root.commitLock.withLock { () throws(RootError) in RemovalNote(unfinished: place, in: root) }
+        let path = location.path
+        let note = try root.commitLock.withLock { () throws(RootError) in
+            RemovalNote(unfinished: place, to: path, in: root)
+        }
         let made = unsafe place.withName { unsafe sys_mkdirat(place.directory.number, $0, permissions) }
         if made < 0 { note?.end() }
         try check(made, "mkdirat")
@@ -162,7 +165,7 @@ extension Share {
         at place: ScratchPlace, near location: borrowing Location
     ) -> (ScratchPlace, RemovalNote?) {
         guard let other = try? root.scratch.place(near: location.directory) else { return (place, nil) }
-        let note = RemovalNote(unfinished: other, in: root)
+        let note = RemovalNote(unfinished: other, to: location.path, in: root)
         if root.rename(place, to: other) == 0 { return (other, note) }
         note?.end()
         return (place, nil)

@@ -2,8 +2,9 @@ import CSyscalls
 
 /// A note in the scratch folder about a tree that is, or after a power cut may be, out of sight.
 ///
-/// One of: a tree being deleted (with its old path); an unfinished copy (no path yet); the hidden source of a move, put
-/// back unless ``condemn()`` was called; a copy that has its name, until that name is durable.
+/// One of: a tree being deleted (with its old path); an unfinished copy (with a path only where it is built beside its
+/// name); the hidden source of a move, put back unless ``condemn()`` was called; a copy that has its name, until that
+/// name is durable.
 ///
 /// Whoever works on the tree holds a lock on the note. A note without a lock is left by a killed process, and whoever
 /// looks next finishes the work: what can't be removed gets its name back, and is never left out of sight.
@@ -24,6 +25,8 @@ final class RemovalNote: Sendable {
     private static let arrivedElsewhere: [UInt8] = [0, 4]
     /// Before the path of a tree to be put back on another file system than the root's.
     private static let returningElsewhere: [UInt8] = [0, 5]
+    /// Before the path that an unfinished copy is to have, which is built beside that.
+    private static let beside: [UInt8] = [0, 6]
     /// More than enough time for a file system to write a name to the disk.
     private static let arrival: Duration = .seconds(600)
     private let place: ScratchPlace
@@ -40,13 +43,13 @@ final class RemovalNote: Sendable {
         self.init(place.name, kind + path.bytes, isDurable: root.policy.waitsForDisk, in: root)
     }
 
-    /// Notes that what will be at `place` is of no use until it has a name; nil when no note can be kept.
+    /// Notes that what will be at `place` is of no use until it has the name `path`; nil when no note can be kept.
     ///
     /// Later the place may hold what the name stood for before. If a power cut destroys the note, the leftover is
     /// removed after a day instead.
-    convenience init?(unfinished place: ScratchPlace, in root: DirectoryRoot) {
-        guard root.scratch.holds(place) else { return nil }
-        self.init(place.name, Self.nowhere, isDurable: false, in: root)
+    convenience init?(unfinished place: ScratchPlace, to path: SharePath, in root: DirectoryRoot) {
+        let content = root.scratch.holds(place) ? Self.nowhere : Self.beside + path.bytes
+        self.init(place.name, content, isDurable: false, in: root)
     }
 
     /// Notes that what was at `place` has the name `path` now; the note is on the disk before anything else happens.
@@ -100,8 +103,9 @@ final class RemovalNote: Sendable {
     }
 
     /// What was unfinished has the name `path` now, as for ``init(arrivedFrom:at:in:)``.
-    /// - Returns: whether that is noted.
+    /// - Returns: whether that is noted; false for what was built beside its name.
     func arrive(at path: SharePath) -> Bool {
+        guard read() == Self.nowhere else { return false }
         let content = Self.arrived + path.bytes
         let written = unsafe content.withUnsafeBytes {
             unsafe sys_pwrite(file.number, $0.baseAddress, $0.count, 0)
@@ -142,7 +146,9 @@ final class RemovalNote: Sendable {
     private func finish(in root: DirectoryRoot) {
         // What can't be read now stays noted.
         guard let content = read() else { return }
-        guard content != Self.nowhere else { return forget(in: root) }
+        guard content != Self.nowhere else {
+            return forget(ScratchPlace(directory: place.directory, name: hiddenName), in: root)
+        }
         let isMarked = content.first == Self.nowhere[0]
         guard let path = try? SharePath(bytes: content.dropFirst(isMarked ? Self.going.count : 0)), !path.isRoot
         else { return end() }
@@ -150,6 +156,7 @@ final class RemovalNote: Sendable {
             if isOver(content, path, in: root) { end() }
             return
         }
+        if content.starts(with: Self.beside) { return forget(tree, in: root) }
         // What can't be put back now stays noted for later.
         guard isMarked, !content.starts(with: Self.going) else {
             if (try? root.takeApart(tree, from: path)) != nil { end() }
@@ -187,14 +194,16 @@ final class RemovalNote: Sendable {
     }
 
     /// Removes what never had a name, or has lost it.
-    private func forget(in root: DirectoryRoot) {
+    private func forget(_ tree: ScratchPlace, in root: DirectoryRoot) {
         // A pending rename note may be about it: decide only once that is finished.
         guard (try? RenameJournal.hasNotes(in: place.directory)) == false else { return }
-        let name = place.name.dropLast(Self.suffix.count)
         let forget = (try? root.state.properties.forgetting()) ?? nil
-        _ = TreeRemoval.remove(Array(name), in: place.directory.number, isOurs: true, forget: forget)
+        _ = TreeRemoval.remove(tree.name, in: tree.directory.number, isOurs: true, forget: forget)
         end()
     }
+
+    /// What the thing is hidden as.
+    private var hiddenName: [UInt8] { place.name.dropLast(Self.suffix.count) }
 
     /// The content; nil when the disk does not give it.
     private func read() -> [UInt8]? {
@@ -212,7 +221,7 @@ final class RemovalNote: Sendable {
 
     /// Where the tree is: in the scratch folder, or, on another file system, in the folder that it was in.
     private func hidden(below path: SharePath, in root: DirectoryRoot) -> ScratchPlace? {
-        let name = Array(place.name.dropLast(Self.suffix.count))
+        let name = hiddenName
         var status = sys_attributes()
         func isThere(_ directory: Int32) -> Bool {
             unsafe CString.with(name) { unsafe sys_statat(directory, $0, &status) } == 0

@@ -110,27 +110,32 @@ def test_removal_that_is_killed_goes_on(serve, others):
     assert not (server.root / "tree").exists()
 
 
+@pytest.mark.parametrize("gives", [False, True], ids=["", "beside"])
 @pytest.mark.parametrize("replacing", [False, True], ids=["new", "replacing"])
-def test_copy_that_is_killed_takes_no_room(serve, replacing):
+def test_copy_that_is_killed_takes_no_room(serve, replacing, gives):
     """What there is of it goes at the next start, not a day later, and what is under the name is whole."""
     server = serve()
+    if gives:
+        # The copy is built in the folder that gives it rights.
+        server.root.chmod(0o2775)
     (server.root / "tree").mkdir()
     for index in range(3_000):
         (server.root / "tree" / str(index)).write_text(str(index))
     if replacing:
         (server.root / "copy").mkdir()
         (server.root / "copy" / "old").touch()
-    hidden = server.root / ".shareserve" / "tmp"
+    hidden, place = server.root / ".shareserve" / "tmp", server.root if gives else server.root / ".shareserve" / "tmp"
     with Wire(server) as wire:
         wire.request("COPY", "/tree/", "Destination: /copy/")
-        wait_until(lambda: hidden.exists() and list(hidden.glob("*/*")), "the copy has begun")
+        wait_until(lambda: list(place.glob(".shareserve-*/*")), "the copy has begun")
         # Another server leaves it alone.
         beside = serve(root=server.root)
-        assert list(hidden.glob("*/*")) or wire.response().status in (201, 204)
+        assert list(place.glob(".shareserve-*/*")) or wire.response().status in (201, 204)
         server.kill()
     beside.kill()
     server.restart()
-    wait_until(lambda: not list(hidden.iterdir()), "nothing is left out of sight")
+    wait_until(
+        lambda: not list(hidden.iterdir()) and not list(place.glob(".shareserve-*")), "nothing is left out of sight")
     names = [path.name for path in (server.root / "copy").iterdir()] if (server.root / "copy").exists() else None
     assert names == (["old"] if replacing else None) or len(names) == 3_000
 

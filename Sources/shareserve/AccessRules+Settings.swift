@@ -37,19 +37,25 @@ extension AccessRules {
     }
 
     /// Warns of each rule for a path at which nothing is: with a typing mistake, it keeps nobody out.
+    ///
+    /// On a thread of its own: the disk that a path is on may not answer.
     /// - Parameters:
     ///   - root: the shared directory.
     ///   - logger: gets the warnings.
     func tellMissingPlaces(in root: DirectoryRoot, _ logger: Logger) {
-        let share = Share(root: root)
-        for place in places where !place.isRoot {
-            do throws(RootError) {
-                _ = try share.attributes(of: place)
-            } catch .notFound {
-                logger.warning(
-                    "a rule of --auth is for a path at which nothing is", metadata: ["path": "\(place)"])
-            } catch {
-                // Something is there.
+        let places = places.filter { !$0.isRoot }
+        guard !places.isEmpty else { return }
+        _ = OwnThread.start("rules") {
+            let share = Share(root: root)
+            for place in places {
+                do throws(RootError) {
+                    _ = try share.attributes(of: place)
+                } catch .notFound {
+                    logger.warning(
+                        "a rule of --auth is for a path at which nothing is", metadata: ["path": "\(place)"])
+                } catch {
+                    // Something is there.
+                }
             }
         }
     }

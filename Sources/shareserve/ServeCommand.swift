@@ -81,7 +81,6 @@ struct ServeCommand: ParsableCommand, SettingsReader {
     static func serve(_ settings: Settings, _ logger: Logger) async throws {
         let root = try openRoot(settings)
         let configuration = try ServerConfiguration(settings, root: root, logger: logger)
-        configuration.access.tellMissingPlaces(in: root, logger)
         let grace = try settings.duration("shutdown-timeout") ?? .seconds(30)
         let startup = Startup(
             configuration: configuration, root: settings.text("path") ?? ".", showsCode: try settings.isOn("qr"),
@@ -109,6 +108,7 @@ struct ServeCommand: ParsableCommand, SettingsReader {
             arriving = Signals.trap()
             startup.announce(
                 addresses, redirectPort: server.redirectPort, fingerprint: server.certificateFingerprint)
+            configuration.access.tellMissingPlaces(in: root, logger)
         } catch let error as ListenError {
             throw StartError(error, configuration)
         } catch let error as TLSError {

@@ -80,6 +80,13 @@ def requests_of(below):
             yield method, f"/{below}{name}", fields
 
 
+@pytest.mark.parametrize("below", ["pool/"])
+def test_a_rule_for_a_disk_that_hangs_lets_the_server_start(serve, folder, disk, below):
+    with disk.hanging():
+        server = serve("--auth", "@/:rw", "--auth", "@/pool:ro", root=folder / "share")
+        assert ask(server, "PUT", "/new", body=b"content").status == 201
+
+
 def test_others_are_answered(serve, folder, disk, below):
     server = serve("--event-loops", "1", root=folder / "share")
     for _ in range(3):

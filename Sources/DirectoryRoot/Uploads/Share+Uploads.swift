@@ -117,6 +117,7 @@ extension Share {
         guard !root.policy.isReadOnly else { throw .readOnly }
         guard spec.length ?? 0 >= 0 else { throw .preconditionFailed }
         var target: SharePath?
+        var file: TemporaryFile?
         if let path = spec.target {
             let full = try writable(path, orElse: .isDirectory)
             let location = try locateTarget(full, followsLink: true)
@@ -125,6 +126,10 @@ extension Share {
             // It may be on another disk than the one that holds the bytes until they are complete.
             try root.requireSpace(for: spec.length ?? 0, at: location.directory.number)
             target = full
+            // What the folder gives, such as a group that this process is no member of, can't always be given later.
+            if FileMetadata.givesRights(location.directory.number) {
+                file = try? TemporaryFile(in: root, near: location.directory)
+            }
         } else {
             // A partial upload takes space as others do: only for requesters who may write somewhere.
             guard rights.rules.contains(where: { !$0.rights.isDisjoint(with: [.create, .overwrite]) }) else {
@@ -139,7 +144,8 @@ extension Share {
             modified: spec.modified, mediaType: spec.mediaType, isPartial: target == nil, parts: parts, user: user,
             client: user == nil ? spec.client : nil, settled: 0, writer: root.state.uploads.process, created: now,
             touched: now, phase: .receiving)
-        return try ResumableUpload(share: self, part: root.state.uploads.create(record), record: record)
+        let part = try root.state.uploads.create(record, from: file)
+        return try ResumableUpload(share: self, part: part, record: record)
     }
 
     /// Refuses an upload that is over the limit, or would not fit.

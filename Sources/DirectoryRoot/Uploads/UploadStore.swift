@@ -50,8 +50,12 @@ package final class UploadStore: Sendable {
     }
 
     /// Creates an empty upload.
+    /// - Parameters:
+    ///   - record: of the upload.
+    ///   - file: an empty file with the rights that its folder gives, to hold the bytes if it can be had here.
+    /// - Returns: where the bytes go.
     /// - Throws: ``RootError/tooMany`` at the limit; ``RootError/tooManyUploads``.
-    func create(_ record: UploadRecord) throws(RootError) -> UploadPart {
+    func create(_ record: UploadRecord, from file: TemporaryFile?) throws(RootError) -> UploadPart {
         guard let folder = try state.subfolder(Self.folder, creating: true) else { throw .readOnly }
         var (parts, records) = try count(in: folder)
         if parts >= limit - parts {
@@ -75,9 +79,7 @@ package final class UploadStore: Sendable {
             try? sweep()
             try requireFairness(to: record, among: count(in: folder).parts, in: folder)
         }
-        // The permissions of an ordinary new file: this very file will be the user's. The folder hides it.
-        let opened = unsafe sys_openat(
-            folder.number, record.id + Self.part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666)
+        let opened = Self.open(record.id + Self.part, in: folder.number, from: file)
         let part = UploadPart(
             store: self, folder: folder, id: record.id,
             file: try IdentifiedDescriptor(
@@ -89,6 +91,15 @@ package final class UploadStore: Sendable {
             throw error
         }
         return part
+    }
+
+    /// Creates the file for an upload's bytes; returns a descriptor or a negative `errno`.
+    private static func open(_ name: String, in folder: Int32, from file: TemporaryFile?) -> Int32 {
+        if let file, file.isUnnamed, unsafe sys_link_descriptor(file.descriptor, folder, name) == 0 {
+            return sys_dup(file.descriptor)
+        }
+        // The permissions of an ordinary new file: this very file will be the user's. The folder hides it.
+        return unsafe sys_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, TemporaryFile.usual)
     }
 
     /// Leaves places for others: a requester who already has as many uploads as there are places left can't begin

@@ -557,6 +557,24 @@ def test_a_new_file_has_the_rights_that_its_folder_gives(granting, way, place):
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("way", [lambda server, name, body: ask(server, "PUT", f"/{name}", body=body), upload, by_tus],
+                         ids=["PUT", "draft", "tus"])
+def test_a_new_file_has_the_group_that_its_folder_gives_though_the_server_is_no_member(serve, folder, way):
+    share = folder / "share"
+    group = share / "group"
+    group.mkdir(parents=True)
+    os.chown(share, 65534, 65534)
+    os.chown(group, -1, 4321)
+    group.chmod(0o2777)
+    os.setxattr(group, "system.posix_acl_default", ACCESS_LIST)
+    server = serve("--user", "nobody", root=share)
+    assert way(server, "group/new", b"content").status < 300
+    (group / "model").write_bytes(b"content")
+    assert (group / "new").read_bytes() == b"content"
+    assert rights(group / "new") == rights(group / "model")
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("place", [".", "group"])
 def test_a_copied_folder_has_the_rights_that_its_folder_gives(granting, place):
     server = granting(place)

@@ -18,6 +18,8 @@ public struct Share: Sendable {
     public var base: SharePath
     /// What this requester may do, by path from the root (not from ``base``).
     public var rights: RightsMap
+    /// Whether the requester has come by a share link, be it one to the root.
+    package var isGuest = false
     /// The authenticated user's name, recorded as the creator of locks; nil when the requester gave no name.
     public var user: String?
     /// The client's address, which identifies a requester without a name; nil when unknown.

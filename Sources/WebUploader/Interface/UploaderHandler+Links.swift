@@ -56,7 +56,7 @@ extension UploaderHandler {
             let (attributes, path) = try share.place(of: place)
             // Nobody can grant rights that they do not have, and a link's holder can't create links.
             let mine = share.effectiveRights(at: place).intersection(share.effectiveRights(at: path))
-            guard mine.contains(.read), !wantsUpload || mine.contains(.create), share.base.isRoot else {
+            guard mine.contains(.read), !wantsUpload || mine.contains(.create), !share.isGuest else {
                 throw RootError.forbidden
             }
             let rights: Rights = wantsUpload && attributes.isDirectory ? [.read, .create] : .readOnly
@@ -138,7 +138,7 @@ extension UploaderHandler {
     /// machine.
     private func ownLinks(_ request: Request, includingExpired: Bool = false) throws -> [ShareLink] {
         let share = request.share
-        guard share.base.isRoot else { throw RootError.forbidden }
+        guard !share.isGuest else { throw RootError.forbidden }
         let ownsAll = share.user == nil && share.allows(.readWrite, throughout: .root)
         return try share.root.links.all(includingExpired: includingExpired).filter { link in
             (link.creator == share.user ?? "" || ownsAll && link.creator == nil)

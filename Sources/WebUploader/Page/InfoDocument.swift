@@ -13,8 +13,8 @@ struct InfoDocument: Sendable {
     func write(for share: Share?, to writer: inout TextWriter) {
         let policy = share?.root.policy
         let isReadOnly = policy?.isReadOnly ?? true
-        // Below a share link there is one subtree, and no information about users.
-        let isLink = share.map { !$0.base.isRoot } ?? false
+        // Guests of a share link see what it leads to, and no information about users.
+        let isLink = share?.isGuest ?? false
         writer.raw(#"{"version":"#)
         writer.json(configuration.version)
         writer.raw(#","title":"#)

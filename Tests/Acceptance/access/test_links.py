@@ -661,9 +661,11 @@ def test_whose_link_was_ended_is_not_taken_for_one_who_guesses(shared):
         assert answer.status_code == 404 and "Ask the one who sent it" in answer.text
 
 
-def test_guests_are_not_told_the_machines_addresses(shared):
-    address = made(shared.root / "album")
-    assert requests.get(shared.url + address + "/.shareserve/info").json()["addresses"] == []
+@pytest.mark.parametrize("place", ["album", "."])
+def test_guests_are_not_told_the_machines_addresses(shared, place):
+    address = made(shared.root / place, "--root", shared.root)
+    told = requests.get(shared.url + address.rstrip("/") + "/.shareserve/info").json()
+    assert (told["addresses"], told["links"], told["canLogIn"], told["trash"]) == ([], False, False, False)
     assert requests.get(shared.url + "/.shareserve/info", auth=("anna", "x")).json()["addresses"] != []
 
 

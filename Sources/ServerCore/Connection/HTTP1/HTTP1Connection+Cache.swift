@@ -181,7 +181,7 @@ extension HTTP1Connection {
     /// Caches a file with which the next requester will be answered too.
     func rememberFile(_ undressed: Response, to request: Request) {
         guard case .file(let entry, let range) = undressed.body, request.storage.query == nil,
-            request.share.base.isRoot, engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head),
+            !request.share.isGuest, engine.proxies.isEmpty, let rules = engine.access.rulesForEverybody(head),
             let view
         else { return }
         var response = undressed

@@ -59,7 +59,7 @@ extension Gate {
         }
         guard let hash = link.passwordHash else { return try open(link, head, prefix: prefix, path: path, rules) }
         if Self.isNeededToLogIn(path) {
-            return .allow(Share(root: root, base: link.path, rights: RightsMap(rules: [])), prefix: prefix, path: path)
+            return .allow(share(of: link, RightsMap(rules: [])), prefix: prefix, path: path)
         }
         if let cookies = head.fields["cookie"], linkSessions.admits(cookies: cookies, to: link) {
             return try open(link, head, prefix: prefix, path: path, rules)
@@ -130,7 +130,7 @@ extension Gate {
             guard Self.linkPlaces.contains(where: { rest.starts(with: $0.utf8) }) else { return .refuse(Self.noLink) }
         }
         guard let rights = rights(of: link, rules) else { return .refuse(Self.noLink) }
-        var share = Share(root: root, base: link.path, rights: rights)
+        var share = share(of: link, rights)
         share.peer = head.peer
         share.countsDownloads = link.downloadsLeft != nil
         var inside = path
@@ -174,6 +174,13 @@ extension Gate {
             counted.settle(isDownload)
             if isDownload, mayGoOn { downloads.add(download) }
         }
+    }
+
+    /// What the link's holders see.
+    private func share(of link: ShareLink, _ rights: RightsMap) -> Share {
+        var share = Share(root: root, base: link.path, rights: rights)
+        share.isGuest = true
+        return share
     }
 
     /// Whether the link at the beginning of `target` still exists; its password was checked when it was opened.

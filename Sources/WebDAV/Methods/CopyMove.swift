@@ -66,7 +66,7 @@ extension DAVRequest {
             // People write a folder's address where they mean a place in it; what they would get takes the place of the
             // whole folder. Programs that mean that say so. RFC 4918 §9.8.4.
             if destination.hasTrailingSlash, !target.isRoot, request.fields["overwrite"] == nil,
-                try !share.attributes(of: path).isDirectory
+                try !share.attributes(of: path).isDirectory, (try? share.attributes(of: target))?.isDirectory == true
             {
                 throw Self.folderForFile
             }

@@ -465,10 +465,14 @@ def test_a_file_takes_no_folders_place_by_mistake(server, method):
     (server.root / "album").mkdir()
     (server.root / "album" / "photo").write_text("photo")
     (server.root / "note").write_text("note")
-    for target in ("/album/", "/new/"):
-        answer = ask(server, method, "/note", f"Destination: {target}")
-        assert answer.status == 409 and "Overwrite: T" in answer.text
+    answer = ask(server, method, "/note", "Destination: /album/")
+    assert answer.status == 409 and "Overwrite: T" in answer.text
     assert ask(server, method, "/note", "Destination: /album/", "Overwrite: F").status == 412
     assert sorted(os.listdir(server.root / "album")) == ["photo"] and (server.root / "note").read_text() == "note"
     assert ask(server, method, "/note", "Destination: /album/", "Overwrite: T").status == 204
     assert (server.root / "album").read_text() == "note"
+    # Where no folder is, nothing can be lost.
+    for status in (201, 204):
+        (server.root / "note").write_text("note")
+        assert ask(server, method, "/note", "Destination: /new/").status == status
+        assert (server.root / "new").read_text() == "note"

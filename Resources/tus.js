@@ -117,7 +117,7 @@ export async function offsetOf(record, signal) {
 }
 
 // Nothing is replaced but what was asked about.
-export const conditionOf = ({conflict, tag}) => conflict !== "replace" ? {"If-None-Match": "*"} : tag && {"If-Match": tag}
+export const conditionOf = ({conflict, tag}) => conflict === "replace" && tag ? {"If-Match": tag} : {"If-None-Match": "*"}
 
 const wishOf = ({conflict}) => `conflict ${btoa(conflict ?? "fail")}`
 

@@ -99,6 +99,26 @@ def test_who_replaces_one_file_does_not_replace_the_one_beside_it(server, opened
     assert (server.root / "a.txt").read_text() == "mine"
 
 
+def test_who_replaces_what_is_still_being_sent_does_not_replace_what_somebody_else_put_there(server, opened, folder):
+    make_tree(folder, {"a.txt": "mine", "a (2).txt": "mine, too"})
+    make_tree(server.root, {"a.txt": "old"})
+    page, held = opened(server.url + "/"), []
+    page.expected = ["412"]
+    page.route("**/a%20(2).txt", lambda route: route.continue_() if held else held.append(route))
+    dialog = page.get_by_role("dialog")
+    files_input(page).set_input_files(str(folder / "a.txt"))
+    dialog.get_by_role("button", name="Keep both").click()
+    wait_until(lambda: page.wait_for_timeout(20) or held, "its new name is reserved")
+    files_input(page).set_input_files(str(folder / "a (2).txt"))
+    expect(dialog).to_contain_text("“a (2).txt” is already there")
+    (server.root / "a (2).txt").write_text("somebody else's")
+    with page.expect_response(lambda response: response.request.method == "PUT") as answer:
+        dialog.get_by_role("button", name="Replace").click()
+    assert answer.value.status == 412
+    expect(dialog).to_contain_text("“a (2).txt” is already there")
+    assert (server.root / "a (2).txt").read_text() == "somebody else's"
+
+
 @pytest.mark.parametrize("answer", ["Replace", "Keep both", "Skip"])
 def test_others_are_sent_while_a_question_waits(server, opened, folder, answer):
     taken, free = [f"{number} taken.txt" for number in range(5)], [f"{number} free.txt" for number in range(5)]

@@ -28,7 +28,8 @@ extension DAVRequest {
             let upload = try share.beginUpload(
                 to: path, replacing: .when { $0?.entityTag == old.entityTag }, size: max(old.size, end))
             try upload.begin(with: start, of: entry)
-            upload.losesNothing = start == old.size
+            // An empty one may only seem so, which is looked at when it is replaced.
+            upload.losesNothing = start == old.size && start > 0
             return upload
         }
         do {

@@ -274,6 +274,11 @@ struct WriteTests {
         }
         let behaviour = "<propertybehavior xmlns='DAV:'><keepalive>*</keepalive></propertybehavior>"
         #expect(try await fixture.send("COPY", "/a", [("Destination", "/b")], behaviour).status == 201)
+        // As early versions of sardine-android do.
+        let lock = "<lockinfo xmlns='DAV:'><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>"
+        let token = try #require(try await fixture.send("LOCK", "/a", [], lock)["Lock-Token"])
+        #expect(try await fixture.send("UNLOCK", "/a", [("Lock-Token", token)], "<x/>").status == 415)
+        #expect(try await fixture.send("UNLOCK", "/a", [("Lock-Token", token)], lock).status == 204)
     }
 
     @Test("Links that lead back up end no listing")

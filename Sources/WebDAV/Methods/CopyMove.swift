@@ -52,7 +52,7 @@ extension DAVRequest {
     ) async throws -> Response {
         let destination = try Destination(of: request)
         let asked = destination.path
-        try await refuseBody()
+        try await refuseBody(but: "propertybehavior")
         let target = request.mayRespell(asked) ? try await request.listedEquivalent(of: asked) ?? asked : asked
         let overwrite = try Overwrite(header: request.fields["overwrite"])
         guard target != path else {

@@ -32,14 +32,15 @@ extension DAVRequest {
 
     /// Refuses a body, as one that would be ignored must be.
     ///
-    /// RFC 4918 §8.4. Old clients send a `propertybehavior` with COPY and MOVE (RFC 2518 §12.12), which adds nothing
-    /// and is accepted.
+    /// RFC 4918 §8.4.
+    /// - Parameter ignored: the root of a body that adds nothing and is accepted: old clients send a `propertybehavior`
+    ///   with COPY and MOVE (RFC 2518 §12.12), and early ones of sardine-android a `lockinfo` with UNLOCK.
     /// - Throws: 415.
-    func refuseBody() async throws {
+    func refuseBody(but ignored: String? = nil) async throws {
         let body = try await body()
         guard !body.isEmpty else { return }
         let root = try? root(of: body)
-        guard root?.isDAV("propertybehavior") == true else {
+        guard let ignored, root?.isDAV(ignored) == true else {
             throw HTTPError(.unsupportedMediaType, "This method takes no body.")
         }
     }

@@ -7,7 +7,7 @@ extension DAVRequest {
     /// RFC 4918 §9.11.
     func unlock() async throws -> Response {
         let token = try LockTokenHeader(header: request.fields["lock-token"]).token
-        try await refuseBody()
+        try await refuseBody(but: "lockinfo")
         return try await onDisk { share in
             try checkIf()
             do {

@@ -23,10 +23,14 @@ extension DAVRequest {
         if prefer.leavesOutTarget, depth.reach != .zero { depth.leavesOutTarget = true }
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         try checkIf()
+        let most = depth.reach == .infinity ? service.options.maxInfiniteMembers : nil
+        if let most, try MemberCount.isAbove(most, below: path, in: share) {
+            throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
+        }
         let listing = try MultiStatusStream(
             of: path, spelled: request.spelledPath, in: share, selection, depth: depth, isMinimal: prefer.isMinimal,
-            prefix: request.prefix, maxMembers: depth.reach == .infinity ? service.options.maxInfiniteMembers : nil,
-            isCrowded: slot.isCrowded, memory: service.trees.portion(watch: slot.watch))
+            prefix: request.prefix, maxMembers: most, isCrowded: slot.isCrowded,
+            memory: service.trees.portion(watch: slot.watch))
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         try share.requireRoomToKeepOpen()

@@ -54,7 +54,7 @@ enum LimitOptions: SettingsSection {
         .text("max-locks-per-user", as: "number", "WebDAV locks of one user; default: 5000."),
         .text(
             "propfind-limit", as: "number",
-            "Members that a WebDAV listing of infinite depth holds; 0 refuses such; default: 10000."),
+            "Most members of a WebDAV listing of infinite depth, else 403; 0 refuses all; default: 10000."),
         .text("io-threads", as: "number", "Threads for the disk; default: four for each processor, from 8 to 32."),
         .text("event-loops", as: "number", "Event loops for the network; default: half the processors."),
     ]

@@ -39,15 +39,6 @@ package final class SharedState: Sendable {
 }
 
 extension DirectoryRoot {
-    /// Whether the share has any state; an earlier process may have left work to be finished in it.
-    package var hasState: Bool {
-        do throws(RootError) {
-            return try state.folder.descriptor(creating: false) != nil
-        } catch {
-            return true
-        }
-    }
-
     /// Removes what has expired: uploads without progress, what was in the trash long enough, and what killed processes
     /// left of trees and files that they were removing, replacing or creating.
     ///

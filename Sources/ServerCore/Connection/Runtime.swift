@@ -1,4 +1,3 @@
-import DirectoryRoot
 import Dispatch
 import Logging
 import NIOCore
@@ -99,19 +98,14 @@ final class Runtime: Sendable {
         for socket in sockets.sockets { try await socket.accept() }
         let housekeeping = Housekeeping(
             root: engine.root, io: engine.io, logger: engine.logger, pause: { [self] in try await pause(for: $0) })
-        // A share without any state has nothing to be finished, and the first requests need not share the processors
-        // with this. But a client must not miss what a killed process was moving.
-        let delay: TimeAmount = engine.root.hasState ? .zero : .milliseconds(100)
-        begin(in: delay) { await housekeeping.keep() }
-        guard let contexts else { return }
-        begin(in: delay) { [self] in await contexts.watch(every: .seconds(2)) { try await self.pause(for: $0) } }
-    }
-
-    /// Begins what runs until the end.
-    private func begin(in delay: TimeAmount, _ chore: @escaping @Sendable () async -> Void) {
-        group.any().scheduleTask(in: delay) { [self] in
-            // On its threads: those of libdispatch could have one of these wait until the system has another for them.
-            chores.withLock { $0.append(Task(executorPreference: engine.pool, operation: chore)) }
+        // On its threads: those of libdispatch could have one of these wait until the system has another for them.
+        chores.withLock { chores in
+            chores.append(Task(executorPreference: engine.pool) { await housekeeping.keep() })
+            guard let contexts else { return }
+            chores.append(
+                Task(executorPreference: engine.pool) {
+                    await contexts.watch(every: .seconds(2)) { [self] in try await pause(for: $0) }
+                })
         }
     }
 

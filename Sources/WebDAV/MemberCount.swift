@@ -1,4 +1,5 @@
 internal import DirectoryRoot
+internal import ServerCore
 
 /// Counts the members of a tree before they are listed.
 ///
@@ -10,9 +11,12 @@ enum MemberCount {
     ///   - most: after so many, no more are counted.
     ///   - path: of the tree; anything but a folder that can be listed has none.
     ///   - share: the requester's view.
+    ///   - memory: counts the folders that are still to be entered.
     /// - Returns: false also for a tree that grows beyond that later.
-    /// - Throws: what the disk reports.
-    static func isAbove(_ most: Int, below path: SharePath, in share: Share) throws(RootError) -> Bool {
+    /// - Throws: what the disk reports; ``RootError/tooMany`` when there is no memory for more folders.
+    static func isAbove(
+        _ most: Int, below path: SharePath, in share: Share, _ memory: TreeMemory.Portion
+    ) throws(RootError) -> Bool {
         guard let top = try? share.list(path) else { return false }
         var left = most
         var folders = FoldersAhead(below: path, entered: top)
@@ -22,7 +26,10 @@ enum MemberCount {
             let isCut = try unsafe cursor.visit { (name, attributes, _) throws(RootError) in
                 guard left > 0 else { return false }
                 left -= 1
-                if attributes.isDirectory { folders.add(try unsafe folder.appending(name)) }
+                if attributes.isDirectory {
+                    folders.add(try unsafe folder.appending(name))
+                    try memory.hold(folders.byteCount)
+                }
                 return true
             }
             if isCut { return true }

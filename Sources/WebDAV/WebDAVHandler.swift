@@ -36,6 +36,8 @@ public struct WebDAVHandler: Handler {
             guard let asked = try? DAVRequest(request, to: service), let selection = asked.knownSelection(),
                 let depth = try? Depth(of: request, missing: .infinity)
             else { break }
+            // Its tree is counted first.
+            if depth.reach == .infinity { break }
             if depth.reach == .zero, let response = asked.propfindAtOnce(selection) { return .now(response) }
             return onDisk(asked) { try $0.propfind(selection, depth) }
         case .put:
@@ -112,7 +114,7 @@ public struct WebDAVHandler: Handler {
 
 /// The limits of the service.
 public struct WebDAVOptions: Sendable {
-    /// The most members that a PROPFIND of infinite depth lists; 0 refuses infinite depth.
+    /// The most members of a tree that a PROPFIND of infinite depth lists, and does not refuse; 0 refuses all.
     public var maxInfiniteMembers = 10_000
     /// The most PROPFINDs and REPORTs answered at once; more are refused with 503.
     ///

@@ -127,7 +127,7 @@ extension Share {
             try root.requireSpace(for: spec.length ?? 0, at: location.directory.number)
             target = full
             // What the folder gives, such as a group that this process is no member of, can't always be given later.
-            if FileMetadata.givesRights(location.directory.number) {
+            if root.abilities.unnamedFiles, FileMetadata.givesRights(location.directory.number) {
                 file = try? TemporaryFile(in: root, near: location.directory)
             }
         } else {

@@ -95,8 +95,11 @@ package final class UploadStore: Sendable {
 
     /// Creates the file for an upload's bytes; returns a descriptor or a negative `errno`.
     private static func open(_ name: String, in folder: Int32, from file: TemporaryFile?) -> Int32 {
-        if let file, file.isUnnamed, unsafe sys_link_descriptor(file.descriptor, folder, name) == 0 {
-            return sys_dup(file.descriptor)
+        if let file, file.isUnnamed {
+            let copy = sys_dup(file.descriptor)
+            if copy < 0 { return copy }
+            if unsafe sys_link_descriptor(copy, folder, name) == 0 { return copy }
+            _ = sys_close(copy)
         }
         // The permissions of an ordinary new file: this very file will be the user's. The folder hides it.
         return unsafe sys_openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, TemporaryFile.usual)

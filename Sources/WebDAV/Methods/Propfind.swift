@@ -10,7 +10,9 @@ extension DAVRequest {
         // A place is taken only once the body is complete, so that a slow one keeps no place from others.
         let body = try await body()
         let selection = try service.selections.selection(propfind: body, charset: DAVBody.charset(of: request))
-        guard selection.needsSyncToken else { return try await request.io.run { try propfind(selection, depth) } }
+        guard selection.needsSyncToken || depth.reach == .infinity else {
+            return try await request.io.run { try propfind(selection, depth) }
+        }
         return try await request.io.look { try propfind(selection, depth) }
     }
 
@@ -24,13 +26,13 @@ extension DAVRequest {
         guard let slot = service.propfinds.take() else { throw RootError.tooMany }
         try checkIf()
         let most = depth.reach == .infinity ? service.options.maxInfiniteMembers : nil
-        if let most, try MemberCount.isAbove(most, below: path, in: share) {
+        let memory = service.trees.portion(watch: slot.watch)
+        if let most, try MemberCount.isAbove(most, below: path, in: share, memory) {
             throw DAVError(status: .forbidden, condition: .propfindFiniteDepth)
         }
         let listing = try MultiStatusStream(
             of: path, spelled: request.spelledPath, in: share, selection, depth: depth, isMinimal: prefer.isMinimal,
-            prefix: request.prefix, maxMembers: most, isCrowded: slot.isCrowded,
-            memory: service.trees.portion(watch: slot.watch))
+            prefix: request.prefix, maxMembers: most, isCrowded: slot.isCrowded, memory: memory)
         let fields = fields(of: listing, prefer)
         if listing.isAtEnd { return .multiStatus(listing.first, to: request, fields: fields) }
         try share.requireRoomToKeepOpen()
